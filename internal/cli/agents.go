@@ -64,8 +64,8 @@ func (a *agents) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, err
 	return a.storeRemote(h)(agent.Dial(ctx, target))
 }
 
-// storeRemote returns a function that takes the result of a dial. If the dial succeeded, the function
-// stores the agent. It returns the result unchanged.
+// storeRemote returns a function that takes the result of a dial. If the dial succeeded, the
+// function stores the agent. It returns the result unchanged.
 func (a *agents) storeRemote(h *scenario.Host) func(*agent.Remote, error) (*agent.Remote, error) {
 	return func(r *agent.Remote, err error) (*agent.Remote, error) {
 		if err == nil {

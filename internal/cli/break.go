@@ -72,7 +72,8 @@ The exit code is 0 if the fault was injected as requested, whatever its effect.`
 	return c
 }
 
-// completeFault returns the fault's text, with the default start and duration added if they are missing.
+// completeFault returns the fault's text, with the default start and duration added if they are
+// missing.
 func completeFault(words string) (string, error) {
 	whole := strings.TrimSpace(words)
 	if !strings.Contains(whole, " at ") {
@@ -128,8 +129,8 @@ func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario,
 // of `break` give the fault as an argument.
 var setFaults = regexp.MustCompile(`--set faults=[^:]*: `)
 
-// toFlagError turns err into a usage error that describes only the first problem. It replaces --set KEY
-// with the argument or flag of `break` that sets this parameter.
+// toFlagError turns err into a usage error that describes only the first problem. It replaces --set
+// KEY with the argument or flag of `break` that sets this parameter.
 func toFlagError(err error) error {
 	var all scenario.Errors
 	words := err.Error()

@@ -357,8 +357,8 @@ func (a *commandLine) suggestAfterSearch(f *capacityFlags, dir string, found *si
 	}
 }
 
-// slowStartReason returns the reason why a store is slow right after its start, or an empty string if
-// no reason is known.
+// slowStartReason returns the reason why a store is slow right after its start, or an empty string
+// if no reason is known.
 func (a *commandLine) slowStartReason(name string) string {
 	st, err := a.Lookup(name)
 	if err != nil {

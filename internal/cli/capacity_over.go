@@ -38,8 +38,8 @@ func overLine() string { return strings.ReplaceAll(overSentence, "\n", " ") }
 // searchesParameter reports whether the command searches for the largest value of the parameter.
 func (o *overFlag) searchesParameter() bool { return o.key != "" && len(o.values) == 0 }
 
-// checkLoad returns a usage error if the trial's load does not fit the search. A search for a rate needs
-// a load that is not the load of an application. A search for a parameter's value needs an
+// checkLoad returns a usage error if the trial's load does not fit the search. A search for a rate
+// needs a load that is not the load of an application. A search for a parameter's value needs an
 // application whose load depends on that parameter.
 func (o *overFlag) checkLoad(t *scenario.Trial) error {
 	app := application.Find(load.Applications(), t.Load.Application.Name)
@@ -140,8 +140,8 @@ func (f *capacityFlags) hasSet(key string) bool {
 	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool { return a.Key == key })
 }
 
-// isApplicationParameter reports whether at least one application has the parameter. Later, fits checks
-// whether the load depends on this parameter.
+// isApplicationParameter reports whether at least one application has the parameter. Later,
+// checkLoad checks whether the load depends on this parameter.
 func isApplicationParameter(key string) bool {
 	return slices.ContainsFunc(load.Applications(), func(a application.Application) bool {
 		return slices.ContainsFunc(a.Definition().Parameters, func(p application.Parameter) bool { return p.Key == key })
@@ -153,7 +153,7 @@ func isApplicationParameter(key string) bool {
 // value.
 func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*search.Parameter, error) {
 	app := &t.Load.Application
-	d := application.Find(load.Applications(), app.Name).Definition() // not nil: fits rejects trials without an application
+	d := application.Find(load.Applications(), app.Name).Definition() // not nil: checkLoad rejects trials without an application
 	p := search.NewParameter(d.SizeParameter(f.over.key), app.Values()[f.over.key], read)
 	within := func(flag string, value float64) error {
 		if value >= p.Min && value <= p.Max {

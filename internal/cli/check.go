@@ -206,8 +206,8 @@ func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	return &command.Exit{Code: command.ExitUndecided, Cause: errors.New(why)}
 }
 
-// checkError returns the error that determines the exit code of a check. err is the error from printing
-// the result. If undecided is true, the check has neither passed nor failed.
+// checkError returns the error that determines the exit code of a check. err is the error from
+// printing the result. If undecided is true, the check has neither passed nor failed.
 func checkError(pass, undecided bool, err error) error {
 	switch {
 	case err != nil:

@@ -131,9 +131,9 @@ func (a *commandLine) cleanLeftover(ctx context.Context, f *cleanupFlags, g *gua
 	return err == nil, err
 }
 
-// reportUnmarked handles a prefix without a marker. If no key has the prefix, unmarked prints that no run
-// left anything there. If keys have the prefix, or if the prefix covers the whole store, unmarked
-// returns an error.
+// reportUnmarked handles a prefix without a marker. If no key has the prefix, reportUnmarked prints
+// that no run left anything there. If keys have the prefix, or if the prefix covers the whole
+// store, reportUnmarked returns an error.
 func (a *commandLine) reportUnmarked(ctx context.Context, g *guard.Guard, prefix string) error {
 	if strings.Trim(prefix, "/") == "" {
 		return fmt.Errorf("no run left a marker for the prefix %q, so nothing is removed", prefix)

@@ -33,8 +33,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	})
 }
 
-// runAction calls action, prints the error that action returns, and returns the exit code. If action
-// panics, runAction prints the panic as an error.
+// runAction calls action, prints the error that action returns, and returns the exit code. If
+// action panics, runAction prints the panic as an error.
 func runAction(stdin io.Reader, stdout, stderr io.Writer, action func(*commandLine) error) (code int) {
 	shown := text.NewWriter(stderr)
 	defer func() {

@@ -279,8 +279,8 @@ func (a *commandLine) printDryRun(s *scenario.Scenario) {
 	a.Printf("\n%s\n", describeExtent(s))
 }
 
-// describeExtent describes a scenario in one line: the number of trials, the seed, and the estimated
-// duration as far as it is known.
+// describeExtent describes a scenario in one line: the number of trials, the seed, and the
+// estimated duration as far as it is known.
 func describeExtent(s *scenario.Scenario) string {
 	description := fmt.Sprintf("%s with seed %d", text.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
 	duration, known := s.EstimatedDuration()

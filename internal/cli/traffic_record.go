@@ -68,7 +68,7 @@ The recording continues until the command receives SIGINT, SIGTERM or SIGHUP, or
 type trafficSource interface {
 	// address returns the observed address, such as the address at which the relay listens.
 	address() string
-	// record decodes the traffic until ctx ends, and writes the decoded calls to understood.Sink.
+	// record decodes the traffic until ctx ends, and writes the decoded calls to tapConfig.Sink.
 	// The times of calls are relative to began. record returns the number of connections and, if
 	// traffic is missing, a sentence that explains why.
 	record(ctx context.Context, tapConfig *passive.TapConfig, began time.Time) (connections uint32, missing string, err error)

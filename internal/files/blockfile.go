@@ -37,14 +37,14 @@ var (
 )
 
 // Frame contains the last frame that Read has read. The next call of Read reuses the memory of
-// Packed.
+// Payload.
 type Frame struct {
 	Payload     []byte
 	Count, Size int // number of records, and their total size in bytes when decompressed
 }
 
-// Read reads the next frame. It returns ErrIncomplete if the frame is incomplete or the input has ended,
-// and ErrDamaged if the frame is damaged.
+// Read reads the next frame. It returns ErrIncomplete if the frame is incomplete or the input has
+// ended, and ErrDamaged if the frame is damaged.
 func (f *Frame) Read(in io.Reader) error {
 	var head [headSize]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

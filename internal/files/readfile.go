@@ -133,8 +133,8 @@ func tooLarge(limit int64) error {
 	return fmt.Errorf("it is larger than %d bytes, the limit for such a file", limit)
 }
 
-// checkRegular returns an error if `info` does not describe a regular file. The error contains the type
-// of the file.
+// checkRegular returns an error if `info` does not describe a regular file. The error contains the
+// type of the file.
 func checkRegular(path string, info fs.FileInfo) error {
 	what := ""
 	switch mode := info.Mode(); {

@@ -18,10 +18,10 @@ type Capabilities struct {
 	// Reads maps each supported consistency level of reads to how the store implements the level.
 	Reads   map[Consistency]string
 	NoReads map[Consistency]string
-	// WeakerReads contains a sentence for each level in Reads whose guarantee in this store is weaker
-	// than the level's name suggests. The sentence explains how the store reads and what such reads
-	// do not guarantee. Tables print the sentence as a footnote, so it does not mention the store's
-	// name.
+	// WeakerReads contains a sentence for each level in Reads whose guarantee in this store is
+	// weaker than the level's name suggests. The sentence explains how the store reads and what
+	// such reads do not guarantee. Tables print the sentence as a footnote, so it does not mention
+	// the store's name.
 	WeakerReads map[Consistency]string
 	// Features maps each supported feature to how the store provides it.
 	Features   map[Feature]string
@@ -38,11 +38,11 @@ type Capabilities struct {
 	// MaxInFlight is the maximum number of operations in flight on one connection, such as 1 for
 	// HTTP/1.1. It is 0 if the protocol has no limit.
 	MaxInFlight int
-	// OrderedResponses is set if a connection returns responses in the order of the requests. Clients that
-	// share such a connection wait for each other.
+	// OrderedResponses is set if a connection returns responses in the order of the requests.
+	// Clients that share such a connection wait for each other.
 	OrderedResponses bool
-	// SessionPerConnection is set if each connection has its own session, which a KeepAlive renews. Such a
-	// store grants no leases.
+	// SessionPerConnection is set if each connection has its own session, which a KeepAlive renews.
+	// Such a store grants no leases.
 	SessionPerConnection bool
 	// ALPN lists the application protocols that TLS connections request (RFC 7301).
 	ALPN []string
@@ -51,27 +51,27 @@ type Capabilities struct {
 	// Disk is the store's requirement for the disk that holds its log, or nil if no requirement is
 	// known.
 	Disk *DiskRule
-	// UpgradeConditions is a sentence about the conditions for a version upgrade. It is empty if the store
-	// has no conditions.
+	// UpgradeConditions is a sentence about the conditions for a version upgrade. It is empty if
+	// the store has no conditions.
 	UpgradeConditions string
 	// SlowStartReason is a phrase that explains why a server is slow for some time after its start,
 	// such as "its code is compiled while it runs". It is empty if no reason is known.
 	SlowStartReason string
-	// EnvironmentVariables maps connection flags, such as "cacert", to the environment variables that the
-	// store's own client uses for the same purpose. The entry "password" maps to the variable with
-	// the password for the flag "user", or with a token. The entry "tls" maps to a variable that is
-	// true if the client uses TLS.
+	// EnvironmentVariables maps connection flags, such as "cacert", to the environment variables
+	// that the store's own client uses for the same purpose. The entry "password" maps to the
+	// variable with the password for the flag "user", or with a token. The entry "tls" maps to a
+	// variable that is true if the client uses TLS.
 	EnvironmentVariables map[string]string
 }
 
 // NonVoters describes the members of a store that have no vote (NonVoter).
 type NonVoters struct {
 	Name string // the store's term for such a member, such as learner
-	// ForwardsRequests is set if these members forward writes and linearizable reads to the leader, as
-	// followers do.
+	// ForwardsRequests is set if these members forward writes and linearizable reads to the leader,
+	// as followers do.
 	ForwardsRequests bool
-	// ServesLocalReads is set if these members do not forward requests but serve local reads of keys. They do
-	// not authenticate users.
+	// ServesLocalReads is set if these members do not forward requests but serve local reads of
+	// keys. They do not authenticate users.
 	ServesLocalReads bool
 }
 
@@ -214,7 +214,7 @@ func (c Capabilities) CheckFeature(store string, f Feature) error {
 	return fmt.Errorf(features[f].lackFormat, store)
 }
 
-// Strongest returns the strongest consistency level at which the store can read, or None.
+// Strongest returns the strongest consistency level at which the store can read, or NoConsistency.
 func (c Capabilities) Strongest() Consistency {
 	for _, level := range []Consistency{Linearizable, LeaderLease, Local} {
 		if _, ok := c.Reads[level]; ok {

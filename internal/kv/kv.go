@@ -103,7 +103,7 @@ const (
 
 var consistencyNames = [NumConsistencies]string{"", "linearizable", "local", "lease"}
 
-// String returns the level's name, or the empty string for None.
+// String returns the level's name, or the empty string for NoConsistency.
 func (c Consistency) String() string { return nameAt(consistencyNames[:], int(c)) }
 
 // ParseConsistency is the inverse of String. It also accepts etcd's letters: l for
@@ -122,7 +122,7 @@ func ParseConsistency(s string) (Consistency, error) {
 // Role is the role of the member that was contacted.
 type Role uint8
 
-// The roles. Unknown means that the role could not be determined.
+// The roles. UnknownRole means that the role could not be determined.
 const (
 	UnknownRole Role = iota
 	Leader

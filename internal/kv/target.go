@@ -23,7 +23,8 @@ const (
 	SingleMember                   // the member with a given number
 )
 
-// Target is a mode and, if the mode is One, the number of the member. Members are numbered from 1.
+// Target is a mode and, if the mode is SingleMember, the number of the member. Members are numbered
+// from 1.
 type Target struct {
 	Mode   TargetMode
 	Member int

@@ -5,7 +5,7 @@ type WatchMode uint8
 
 // The modes.
 const (
-	// AnyWatch selects the store's default mode, Capabilities.Watches.Usual.
+	// AnyWatch selects the store's default mode, Capabilities.Watches.Default.
 	AnyWatch WatchMode = iota
 	// StreamWatch delivers each change with its value, in order, starting at a given revision.
 	StreamWatch
@@ -45,8 +45,8 @@ type Watches struct {
 	PastRevisions bool
 	// PreviousValues is set if events can contain the previous value.
 	PreviousValues bool
-	// SharedByKey is set if all watchers on one connection that watch the same key, or the same folder
-	// of keys, are a single watch on the server.
+	// SharedByKey is set if all watchers on one connection that watch the same key, or the same
+	// folder of keys, are a single watch on the server.
 	SharedByKey bool
 }
 

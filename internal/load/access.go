@@ -28,8 +28,8 @@ func KeyPair(cert, key string) (tls.Certificate, error) {
 	return tls.X509KeyPair(certPEM, keyPEM)
 }
 
-// envPrefix is the prefix of a reference to a password. The text after the prefix is the name of the
-// environment variable that contains the password. Such a reference is safer than the password
+// envPrefix is the prefix of a reference to a password. The text after the prefix is the name of
+// the environment variable that contains the password. Such a reference is safer than the password
 // itself, because every user of the machine can read the command line.
 const envPrefix = "env:"
 
@@ -87,8 +87,8 @@ func CarryAccess(attach *scenario.RunningCluster) (scenario.RunningCluster, erro
 	return out, nil
 }
 
-// buildAccess returns the access that `attach` describes, which is a result of CarryAccess. Its error
-// texts contain the file names from `names`.
+// buildAccess returns the access that `attach` describes, which is a result of CarryAccess. Its
+// error texts contain the file names from `names`.
 func buildAccess(attach, names *scenario.RunningCluster) (store.Access, error) {
 	access := store.Access{Endpoints: attach.Endpoints, DialTimeout: attach.DialTimeout}
 	if attach.User != "" {

@@ -138,8 +138,8 @@ type Preloaded struct {
 	Replaced map[uint64]uint32
 	// The content of Versions depends on the load. For a load with compare-and-sets, Versions
 	// contains the versions of all keys (see keys.Versions). For an application, it contains the
-	// result of app.Script.Kept. For any other load, it is nil. The load takes over the slice's
-	// memory.
+	// result of app.Script.PreloadResults. For any other load, it is nil. The load takes over the
+	// slice's memory.
 	Versions []int64
 	// Leases are the names of the leases that an application requested. The field is set even if
 	// the preload failed.

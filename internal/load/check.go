@@ -130,9 +130,10 @@ func (p *plan) requireRead(ctx context.Context, endpoint string, op *store.Op) e
 	return a.asRefusal(ctx, a.err)
 }
 
-// strongReadResult is the result of a strong read. alive is set if the strong read failed but the
-// server serves a local read. Such a member is isolated from the other members or has no leader.
-// The check does not report this as an error, because the load is meant to measure this state.
+// strongReadResult is the result of a strong read. servesLocalReads is set if the strong read
+// failed but the server serves a local read. Such a member is isolated from the other members or
+// has no leader. The check does not report this as an error, because the load is meant to measure
+// this state.
 type strongReadResult struct {
 	ev               store.Event
 	err              error
@@ -140,8 +141,8 @@ type strongReadResult struct {
 }
 
 // readStrong sends a strong read to an endpoint. If the read fails or takes longer than half of the
-// dial timeout, readStrong also sends a local read. Both reads together take no longer than the dial
-// timeout.
+// dial timeout, readStrong also sends a local read. Both reads together take no longer than the
+// dial timeout.
 func (p *plan) readStrong(ctx context.Context, endpoint string, op *store.Op) strongReadResult {
 	done := make(chan strongReadResult, 1)
 	go func() {

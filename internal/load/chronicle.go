@@ -19,8 +19,8 @@ type chronicle struct {
 	recorder *history.Recorder
 	promises store.Promises
 	final    bool // the operations are final reads, which are sent after the load
-	// Ranges with a fixed interval cover the keys with the numbers `from` (inclusive) to `behind`
-	// (exclusive).
+	// Ranges with a fixed interval cover the keys with the numbers `firstKey` (inclusive) to
+	// `endKey` (exclusive).
 	firstKey, endKey uint64
 	single           []foundKey // result of the last range over one key; reused memory
 
@@ -31,9 +31,9 @@ type chronicle struct {
 
 	stms  []stmState      // indexed by the tag of the operation
 	holds map[uint32]hold // for each client: its hold on the lock
-	// lateReleaseClients contains the clients of failed transactions that used a lock. An unanswered request
-	// of such a transaction may still end a later hold of the same client, because the later hold
-	// has the same key. So the ends of these later holds are not recorded.
+	// lateReleaseClients contains the clients of failed transactions that used a lock. An
+	// unanswered request of such a transaction may still end a later hold of the same client,
+	// because the later hold has the same key. So the ends of these later holds are not recorded.
 	lateReleaseClients map[uint32]bool
 }
 
@@ -156,8 +156,8 @@ func (c *chronicle) recordRange(ev *store.Event, o *history.Op) {
 	}
 }
 
-// listedKeys returns the keys that the reply to a range contains. ok is false if the reply does not list
-// them.
+// listedKeys returns the keys that the reply to a range contains. ok is false if the reply does not
+// list them.
 func (c *chronicle) listedKeys(ev *store.Event, o *history.Op) (listedKeys []foundKey, ok bool) {
 	s := c.src
 	if !c.promises.AtomicRanges || !o.HasStoreData() || s.load.Scan.CountOnly {
@@ -221,8 +221,8 @@ func (c *chronicle) recordTxn(n uint64, o *history.Op) {
 	}
 }
 
-// KeyMayBeDeleted implements engine.History. It records the possible end of the session as a delete that may
-// or may not have been executed.
+// KeyMayBeDeleted implements engine.History. It records the possible end of the session as a delete
+// that may or may not have been executed.
 func (c *chronicle) KeyMayBeDeleted(ref uint64, session uint32, from, now int64) {
 	key, _ := keyAndLevel(ref)
 	o := history.PossibleDelete(key, session, from, now)

@@ -25,8 +25,8 @@ const (
 )
 
 // These constants limit how refused operations are repeated. The preparation gives up after
-// fruitlessTries tries in which no operation succeeded. The pauses between these tries double,
-// starting with firstRefusal.
+// maxFruitlessTries tries in which no operation succeeded. The pauses between these tries double,
+// starting with firstRetryPause.
 const (
 	maxFruitlessTries = 6
 	firstRetryPause   = 100 * time.Millisecond
@@ -38,8 +38,8 @@ const (
 	backoffFactor = 0.8
 	// maxRefusalTime is the longest time that a connection limit needs to refuse a connection.
 	maxRefusalTime = time.Second
-	// rateLimitRecovery is the pause after a rate limit has refused operations. The pause lets the rate
-	// limit recover, so that the preparation does not affect the load.
+	// rateLimitRecovery is the pause after a rate limit has refused operations. The pause lets the
+	// rate limit recover, so that the preparation does not affect the load.
 	rateLimitRecovery = 2 * time.Second
 )
 
@@ -125,8 +125,8 @@ func (e *effort) halve() {
 	e.clients = max(e.clients/2, 1)
 }
 
-// hasPermanentErrors reports whether operations failed with an error that they would return again if
-// they were repeated. It is called only if no operation succeeded.
+// hasPermanentErrors reports whether operations failed with an error that they would return again
+// if they were repeated. It is called only if no operation succeeded.
 func hasPermanentErrors(t *measure.Totals) bool {
 	return t.Outcomes[kv.Denied]+t.Outcomes[kv.BadRequest] > 0
 }
@@ -155,10 +155,10 @@ func isTooFast(s *measure.Second) bool {
 	return failed == all && failed > 0 || float64(s.Outcomes[kv.Refused]) > refusedShare*float64(all)
 }
 
-// repeat executes the operations whose numbers are in `left`, until each of them has received a
-// reply or the store accepts no more operations. It repeats failed operations, at a lower rate if
-// the store refused them. The function `wrapSource` wraps the source of each loop. repeat returns the
-// totals of the last try.
+// repeat executes the operations whose numbers are in `remaining`, until each of them has received
+// a reply or the store accepts no more operations. It repeats failed operations, at a lower rate if
+// the store refused them. The function `wrapSource` wraps the source of each loop. repeat returns
+// the totals of the last try.
 func (p *plan) repeat(ctx context.Context, operation scenario.Operation, remaining *set, reports Reports, wrapSource func(*source) engine.Source) (*measure.Totals, error) {
 	e := p.newEffort(remaining.count.Load())
 	for {
@@ -226,8 +226,9 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// repeatedSource sends those operations of a source whose numbers are in the list `numbers`. When an
-// operation receives a reply, `repeated` removes the operation's number from the set `left`.
+// repeatedSource sends those operations of a source whose numbers are in the list `numbers`. When
+// an operation receives a reply, repeatedSource removes the operation's number from the set
+// `remaining`.
 type repeatedSource struct {
 	engine.Source
 	engine.ReactiveBase

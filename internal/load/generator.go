@@ -52,8 +52,8 @@ type deliveredSecond struct {
 	second *measure.Second // nil: the loop has ended
 }
 
-// backgroundThreads is the number of background threads in an agent: one merges seconds, and one reports
-// progress.
+// backgroundThreads is the number of background threads in an agent: one merges seconds, and one
+// reports progress.
 const backgroundThreads = 2
 
 // startDelay is the time between the completion of the last connection and the first phase. It lets
@@ -139,9 +139,10 @@ func (g *generator) record() *history.Recorder {
 	return r
 }
 
-// handlePhaseChange handles a mark on a loop's thread. It returns a function that reads counters. The loop calls
-// this function later, because reading counters takes longer than everything else that a loop does
-// when its window opens, and would delay the other workers on the machine.
+// handlePhaseChange handles a phase change on a loop's thread. It returns a function that reads
+// counters. The loop calls this function later, because reading counters takes longer than
+// everything else that a loop does when its window opens, and would delay the other workers on the
+// machine.
 func (g *generator) handlePhaseChange(loop int, m engine.PhaseChange) (readCounters func()) {
 	loadMark := PhaseChange{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
 	decides := g.phaseChanges.addPhaseChange(loadMark)

@@ -25,8 +25,8 @@ var (
 // cost more than reading it. So after listings has checked all values in a reply with n keys, it
 // checks only the keys in the next n-1 replies. On average, it checks one value per reply.
 //
-// If operations are recorded (keep), listings stores every key with the identity of its value, and
-// verification checks all these values.
+// If operations are recorded (keepsKeys), listings stores every key with the identity of its value,
+// and verification checks all these values.
 type listings struct {
 	src       *source
 	ascending bool      // the store guarantees ascending order
@@ -139,8 +139,8 @@ func storedIdentity(v *keys.Values, value []byte) uint64 {
 }
 
 // coveredKeys returns the numbers of the keys of the key space that are inside an interval, as a
-// range that includes `from` and excludes `behind`. It is used if all ranges read the same
-// interval.
+// range that includes `firstNumber` and excludes `endNumber`. It is used if all ranges read the
+// same interval.
 func coveredKeys(space keys.Space, first, end []byte) (firstNumber, endNumber uint64) {
 	var key []byte
 	lowest := func(bound []byte) uint64 {
@@ -225,7 +225,8 @@ func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event
 	return outcome
 }
 
-// findViolation returns the text for the first violation in a reply's keys, or nil if there is none.
+// findViolation returns the text for the first violation in a reply's keys, or nil if there is
+// none.
 func (s *source) findViolation(first, end []byte, at *listing, ev *store.Event) []byte {
 	if s.load.Scan.CountOnly {
 		return nil
@@ -253,9 +254,9 @@ func (s *source) findViolation(first, end []byte, at *listing, ev *store.Event) 
 	return nil
 }
 
-// minKeyCount returns the minimum number of keys that a range must find. It is 1, unless the preload
-// wrote all keys and the load deletes none. In that case, it is the number of keys from the given
-// key to the end of the key space, or the limit of the range if that is smaller.
+// minKeyCount returns the minimum number of keys that a range must find. It is 1, unless the
+// preload wrote all keys and the load deletes none. In that case, it is the number of keys from the
+// given key to the end of the key space, or the limit of the range if that is smaller.
 func (s *source) minKeyCount(number uint64) int64 {
 	if !s.allKeysExist || !s.rangesOverKeySpace() {
 		return 1

@@ -70,8 +70,8 @@ type World interface {
 // drainOnStop is the longest time for which an interrupted load waits for operations in flight.
 const drainOnStop = time.Second
 
-// maxWarmupExtension is the maximum time by which a closed loop extends its warm-up while its throughput
-// is not steady. The maximum is smaller for a short warm-up.
+// maxWarmupExtension is the maximum time by which a closed loop extends its warm-up while its
+// throughput is not steady. The maximum is smaller for a short warm-up.
 const maxWarmupExtension = 10 * time.Second
 
 // phases returns the warm-up, if there is one, and the measurement window. Each loop needs its own
@@ -165,14 +165,14 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *loadWatchers, caughtUp
 // The size of the load's own replies is added to defaultBuffer or watchBuffer.
 const (
 	defaultBuffer = poll.DefaultMaxBuffered
-	// watchBuffer replaces defaultBuffer if there are watchers, because a single message can contain
-	// the events for thousands of watchers.
+	// watchBuffer replaces defaultBuffer if there are watchers, because a single message can
+	// contain the events for thousands of watchers.
 	watchBuffer = 64 << 20
 	maxBuffer   = 1 << 30
 )
 
-// maxBuffered returns the maximum number of bytes in incomplete replies that the load may buffer. It
-// assumes that an almost complete reply is buffered for every operation in flight. It multiplies
+// maxBuffered returns the maximum number of bytes in incomplete replies that the load may buffer.
+// It assumes that an almost complete reply is buffered for every operation in flight. It multiplies
 // the size of a reply by two for the most verbose protocol, and again by two because the buffer
 // doubles if the length is not known in advance (as with HTTP chunks).
 func (p *plan) maxBuffered() int {

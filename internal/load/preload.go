@@ -50,8 +50,8 @@ func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 	}
 }
 
-// sendPass executes one operation on each key whose number is in the set `left`. If a key's
-// operation receives no acceptable reply, sendPass adds the key's number to the set `bad`.
+// sendPass executes one operation on each key whose number is in the set `remaining`. If a key's
+// operation receives no acceptable reply, sendPass adds the key's number to the set `failed`.
 func (p *plan) sendPass(ctx context.Context, operation scenario.Operation, remaining, failed *set, state *preloadState) error {
 	_, err := p.repeat(ctx, operation, remaining, p.reports, func(s *source) engine.Source {
 		return &preloadSource{source: s, failed: failed, operation: operation, state: state}
@@ -210,9 +210,9 @@ const listBlock = 8
 // numberList is a sorted list of numbers. The list is stored as a bit set, with a count for each
 // block for fast access.
 //
-// Example: the numbers 1, 3 and 64 are stored as words = [0b1010, 0b1], before = [0], count = 3.
+// Example: for the numbers 1, 3 and 64, words is [0b1010, 0b1], countBefore is [0], and count is 3.
 //
-// Invariant: before[b] is the number of bits that are set in words[:b*listBlock].
+// Invariant: countBefore[b] is the number of bits that are set in words[:b*listBlock].
 type numberList struct {
 	words       []uint64
 	countBefore []uint64 // for each block: how many numbers the earlier blocks contain

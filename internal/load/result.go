@@ -58,8 +58,9 @@ type Ending struct {
 	Used []Usage
 }
 
-// newEnding returns the ending of a loop. The parameter `base` is the time at which the loop's clock
-// was 0, and `settles` is set if the warm-up could be extended until the throughput was steady.
+// newEnding returns the ending of a loop. The parameter `base` is the time at which the loop's
+// clock was 0, and `mayExtend` is set if the warm-up could be extended until the throughput was
+// steady.
 func newEnding(r *engine.Result, base time.Time, mayExtend bool) *Ending {
 	if r == nil || r.WindowStart == 0 {
 		return &Ending{Loops: 1}
@@ -296,9 +297,9 @@ func (e *Ending) Valid() error {
 	return nil
 }
 
-// summarizeLinks returns, for each endpoint, what happened to the connections of all loops. The given
-// endpoints come first. The map `count` contains the number of connections to each endpoint when
-// the window opened. The times in `changes` are relative to the opening of the window.
+// summarizeLinks returns, for each endpoint, what happened to the connections of all loops. The
+// given endpoints come first. The map `count` contains the number of connections to each endpoint
+// when the window opened. The times in `changes` are relative to the opening of the window.
 func summarizeLinks(count map[string]int, changes []engine.LinkChange, endpoints []string) []measure.Link {
 	slices.SortStableFunc(changes, func(a, b engine.LinkChange) int { return cmp.Compare(a.At, b.At) })
 	count = maps.Clone(count)

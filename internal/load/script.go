@@ -58,7 +58,7 @@ func (p *plan) prepare(ctx context.Context) (done *Preloaded, err error) {
 	return done, nil
 }
 
-// prepareWith executes, in any order, the n operations of the source `before`, which prepare a
+// prepareWith executes, in any order, the n operations of the source `preload`, which prepare a
 // script's load.
 func (p *plan) prepareWith(ctx context.Context, preload engine.Source, n uint64) error {
 	attempt := *p
@@ -74,9 +74,9 @@ func (p *plan) prepareWith(ctx context.Context, preload engine.Source, n uint64)
 	return cmp.Or(describeUnwritten(t, n), err)
 }
 
-// describeUnwritten returns an error that explains why some of the script's initial objects could not be
-// written, or nil if all were written. If the store ran out of space, the error contains this
-// reason, even if operations also failed with other errors.
+// describeUnwritten returns an error that explains why some of the script's initial objects could
+// not be written, or nil if all were written. If the store ran out of space, the error contains
+// this reason, even if operations also failed with other errors.
 func describeUnwritten(t *measure.Totals, total uint64) error {
 	why := func(o kv.Outcome) error {
 		return fmt.Errorf("the initial data of the load could not be written: %d of %d operations failed with %v: %s", t.Outcomes[o], total, o, t.ErrorTexts[o])

@@ -67,7 +67,8 @@ func (s *source) leaseFor(n uint64, client uint32) int64 {
 	return s.leases[s.leaseIndex(n, client)]
 }
 
-// leaseNameFor returns the name of the lease that an operation uses, or nil if leases have no names.
+// leaseNameFor returns the name of the lease that an operation uses, or nil if leases have no
+// names.
 func (s *source) leaseNameFor(n uint64, client uint32) []byte {
 	if len(s.names) == 0 {
 		return nil
@@ -146,8 +147,8 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 	}
 }
 
-// noteUncertain reports to the watchers' board that the store may have executed a delete although the
-// delete failed.
+// noteUncertain reports to the watchers' board that the store may have executed a delete although
+// the delete failed.
 func (s *source) noteUncertain(kind kv.Kind, ref uint64) {
 	if kind == kv.Delete {
 		number, _ := keyAndLevel(ref)

@@ -13,8 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// maxSettleTime is the maximum time that a member may need to catch up with the preload. minReadPause
-// and maxReadPause are the shortest and longest pauses between two reads from a lagging member.
+// maxSettleTime is the maximum time that a member may need to catch up with the preload.
+// minReadPause and maxReadPause are the shortest and longest pauses between two reads from a
+// lagging member.
 const (
 	maxSettleTime = 30 * time.Second
 	minReadPause  = 2 * time.Millisecond
@@ -135,8 +136,8 @@ func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Con
 	}
 }
 
-// execute executes one operation at an endpoint. It returns an error also if the store replied that the
-// operation failed.
+// execute executes one operation at an endpoint. It returns an error also if the store replied that
+// the operation failed.
 func (p *plan) execute(ctx context.Context, endpoint string, op *store.Op) (store.Event, error) {
 	ev, err := p.dialer().RunOperation(ctx, endpoint, p.store.Codecs(p.access), op)
 	switch {

@@ -34,7 +34,7 @@ type source struct {
 	pairs     []store.Pair // writes of a transaction; reused memory
 	stm       *scenario.STM
 	stmPairs  []store.Pair // keys of an STM; reused memory
-	stmKeys   []uint64     // numbers of the keys in read
+	stmKeys   []uint64     // numbers of the keys in stmPairs
 	stmValues [][]byte     // values that the STM writes
 	lock      []byte       // name of the STM's lock
 	leases    []int64      // leases of this loop's clients; in an open loop, all leases
@@ -195,7 +195,7 @@ func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 }
 
 // storeVersion stores the version that a reply contains. If the reply reports a conflict without a
-// version, learn removes the stored version, because it is out of date.
+// version, storeVersion removes the stored version, because it is out of date.
 func (s *source) storeVersion(number uint64, ev *store.Event) {
 	switch {
 	case ev.Revision > 0:

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckPlausible returns an error if a worker's report cannot belong to its part of the assignment. The
-// parameter `due` is the number of operations that the worker reported as due in the window, and
-// `e` is the worker's ending, or nil if the worker has not ended yet.
+// CheckPlausible returns an error if a worker's report cannot belong to its part of the assignment.
+// The parameter `due` is the number of operations that the worker reported as due in the window,
+// and `e` is the worker's ending, or nil if the worker has not ended yet.
 func (a *Assignment) CheckPlausible(due uint64, e *Ending) error {
 	l := &a.Load
 	maxDue := l.Total

@@ -162,7 +162,8 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	return first, nil
 }
 
-// newWatchFill returns a function that sets the remaining fields of an operation that creates a watcher.
+// newWatchFill returns a function that sets the remaining fields of an operation that creates a
+// watcher.
 func newWatchFill(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {

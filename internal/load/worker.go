@@ -39,8 +39,8 @@ type Worker interface {
 	WriteVersions(ctx context.Context, a *Assignment) (first int64, err error)
 	// ReadBack reads every key of the load's key space once, after the load, and records these
 	// reads as final. It uses the assignment's endpoints and the given consistency level. The
-	// parameter `to` may be nil. ReadBack returns the number of keys that exist, whatever their
-	// values are.
+	// parameter `newRecorder` may be nil. ReadBack returns the number of keys that exist, whatever
+	// their values are.
 	ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, newRecorder RecorderFactory) (found uint64, err error)
 	// Prepare creates a job without connecting. The job can run only once.
 	Prepare(ctx context.Context, a *Assignment, reports Reports) (Job, error)
@@ -83,11 +83,11 @@ type Reports struct {
 	// NewRecorder returns the recorder for a loop's operations. If it is nil, operations are not
 	// recorded.
 	NewRecorder RecorderFactory
-	// OnClusterChange is called when a connection is lost, or when a reply contains a higher term than all
-	// earlier replies.
+	// OnClusterChange is called when a connection is lost, or when a reply contains a higher term
+	// than all earlier replies.
 	OnClusterChange func(term uint64, lost bool)
-	// OnPhaseChange is called when the first loop begins a phase, and when the last loop has ended the load.
-	// A Local calls it on the thread of that loop.
+	// OnPhaseChange is called when the first loop begins a phase, and when the last loop has ended
+	// the load. A Local calls it on the thread of that loop.
 	OnPhaseChange func(PhaseChange)
 }
 
@@ -98,16 +98,16 @@ type PhaseChange struct {
 	At    time.Time // on the worker's clock
 }
 
-// RecorderFactory returns the recorder for a loop's operations. The parameter `zero` is the time at which
-// the loop's clock was 0, with an error of at most `within`. Only one goroutine uses the recorder,
-// and the recorder is flushed when the load has ended. The function itself may be called
-// concurrently by several goroutines.
+// RecorderFactory returns the recorder for a loop's operations. The parameter `clockStart` is the
+// time at which the loop's clock was 0, with an error of at most `maxError`. Only one goroutine
+// uses the recorder, and the recorder is flushed when the load has ended. The function itself may
+// be called concurrently by several goroutines.
 type RecorderFactory func(clockStart time.Time, maxError time.Duration) *history.Recorder
 
-// phaseChanges combines the marks from several loops or workers: a phase begins when the first of them
-// begins it, and the load ends when the last of them has ended.
+// phaseChanges combines the phase changes from several loops or workers: a phase begins when the
+// first of them begins it, and the load ends when the last of them has ended.
 type phaseChanges struct {
-	parts  int               // number of loops or workers whose marks are combined
+	parts  int               // number of loops or workers whose phase changes are combined
 	report func(PhaseChange) // may be nil
 
 	mu          sync.Mutex
@@ -115,8 +115,8 @@ type phaseChanges struct {
 	endedParts  int
 }
 
-// addPhaseChange adds a mark. It returns true if the mark is the first one for its phase, or the last one
-// that reports an end.
+// addPhaseChange adds a phase change. It returns true if the phase change is the first one for its
+// phase, or the last one that reports an end.
 func (k *phaseChanges) addPhaseChange(m PhaseChange) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -129,7 +129,7 @@ func (k *phaseChanges) addPhaseChange(m PhaseChange) bool {
 	return first
 }
 
-// reportPhaseChange reports a mark to the caller of the load.
+// reportPhaseChange reports a phase change to the caller of the load.
 func (k *phaseChanges) reportPhaseChange(m PhaseChange) {
 	if k.report != nil {
 		k.report(m)

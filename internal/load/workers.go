@@ -41,7 +41,7 @@ func (w Workers) workerName(i int) string {
 	return fmt.Sprintf("%d of %d", i+1, len(w))
 }
 
-// runAll calls `do` for all workers concurrently. If any call fails, it returns the error of the
+// runAll calls `call` for all workers concurrently. If any call fails, it returns the error of the
 // first worker that failed, with the name of that worker.
 func (w Workers) runAll(call func(i int) error) error {
 	errs := make([]error, len(w))
@@ -209,7 +209,7 @@ func (j *jobs) maxSeconds() (n int) {
 	return n
 }
 
-// handlePhaseChange handles a mark from one worker.
+// handlePhaseChange handles a phase change from one worker.
 func (j *jobs) handlePhaseChange(t *workerReport, m PhaseChange) {
 	t.mu.Lock()
 	again := t.ended

@@ -152,7 +152,7 @@ func TestWorkersReportErrors(t *testing.T) {
 }
 
 // If a load is stopped, it returns what it has measured. If it is stopped before its window, it
-// returns ErrNeverOpened. If it cannot connect, it returns the reason.
+// returns ErrNoWindow. If it cannot connect, it returns the reason.
 func TestWorkersStop(t *testing.T) {
 	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})

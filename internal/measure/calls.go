@@ -34,9 +34,9 @@ type Calls struct {
 	// IsSpan is set if Calls describes not a kind of call but spans of time that consist of several
 	// calls, such as times without a leader. The sum of all calls does not include spans.
 	IsSpan bool
-	// HandoverCalls is the number of successful calls that belong to handovers. SpannedByFailovers is the
-	// number of successful calls that belong to failovers. Neither number includes the calls before
-	// the first span.
+	// HandoverCalls is the number of successful calls that belong to handovers. FailoverCalls is
+	// the number of successful calls that belong to failovers. Neither number includes the calls
+	// before the first span.
 	HandoverCalls uint64
 	FailoverCalls uint64
 }
@@ -57,9 +57,9 @@ func (c *Calls) CountEnded(o kv.Outcome, response, service int64) {
 	}
 }
 
-// DropUnstarted adjusts Due after the window was interrupted: calls that had not started by the time of the
-// interruption count as not due. (Only the totals of the load count calls that became due just
-// before the interruption and had to wait.)
+// DropUnstarted adjusts Due after the window was interrupted: calls that had not started by the
+// time of the interruption count as not due. (Only the totals of the load count calls that became
+// due just before the interruption and had to wait.)
 func (c *Calls) DropUnstarted() {
 	c.Due = 0
 	for _, n := range c.Outcomes {
@@ -78,8 +78,8 @@ func (c *Calls) Done() (n uint64) {
 // Failed returns the number of due calls that did not succeed, including calls that were not sent.
 func (c *Calls) Failed() uint64 { return c.Due - min(c.Done(), c.Due) }
 
-// LateOrFailed returns the number of calls that exceeded Bound, failed, or were never started. It returns
-// 0 if there is no Bound.
+// LateOrFailed returns the number of calls that exceeded Limit, failed, or were never started. It
+// returns 0 if there is no Limit.
 func (c *Calls) LateOrFailed() uint64 {
 	if c.Limit == 0 {
 		return 0

@@ -14,7 +14,7 @@ type Series struct {
 // NumErrors is the number of outcomes that are errors.
 const NumErrors = int(kv.NumOutcomes - kv.NotSent)
 
-// ErrorIndex returns the index of an error outcome in an array of length Errors.
+// ErrorIndex returns the index of an error outcome in an array of length NumErrors.
 func ErrorIndex(o kv.Outcome) int { return int(o - kv.NotSent) }
 
 // Cell holds the times of a series' operations that became due in one period. A nil histogram is

@@ -12,10 +12,10 @@ import (
 // come from an untrusted sender, so the coder checks all limits before it allocates memory.
 
 const (
-	// maxMemberHistograms is the maximum number of per-member histograms that are sent for one second.
-	// Further histograms are merged into the unnamed series. maxHistograms is the maximum number
-	// of histograms that a reader accepts in one second. It is sufficient for maxMemberHistograms histograms
-	// and for all histograms that unnamed series may have.
+	// maxMemberHistograms is the maximum number of per-member histograms that are sent for one
+	// second. Further histograms are merged into the unnamed series. maxHistograms is the maximum
+	// number of histograms that a reader accepts in one second. It is sufficient for
+	// maxMemberHistograms histograms and for all histograms that unnamed series may have.
 	maxMemberHistograms = 512
 	maxHistograms       = 1024
 	// maxCount limits a count in a second. It is larger than any count that a load can reach, but

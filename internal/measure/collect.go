@@ -6,18 +6,18 @@ import "math/bits"
 // shard is a part of the load, such as an event loop or a worker, that reports its own seconds.
 // Only one goroutine may use a Collector.
 //
-// Example: with two shards, the collector calls Each with second 0 after both shards have added
+// Example: with two shards, the collector calls OnSecond with second 0 after both shards have added
 // their second 0 or a later second:
 //
 //	c.Add(0, second0) // waits
 //	c.Add(0, second1) // waits
-//	c.Add(1, second0) // merges both seconds 0 and calls Each
+//	c.Add(1, second0) // merges both seconds 0 and calls OnSecond
 //
-// Invariant: Each receives every second exactly once and in order. Each second is the sum over all
-// shards that have a part of it.
+// Invariant: OnSecond receives every second exactly once and in order. Each second is the sum over
+// all shards that have a part of it.
 type Collector struct {
-	// OnSecond is called for every merged second, in the order of phases and seconds. After each call,
-	// the collector reuses the second's histograms.
+	// OnSecond is called for every merged second, in the order of phases and seconds. After each
+	// call, the collector reuses the second's histograms.
 	OnSecond func(*Second)
 	// Recycle receives the emptied histograms of a merged second for reuse.
 	Recycle func(*Histogram)
@@ -114,7 +114,7 @@ func (c *Collector) advance() {
 	}
 }
 
-// deliver adds a complete second to the totals, and calls Each.
+// deliver adds a complete second to the totals, and calls OnSecond.
 func (c *Collector) deliver(second *Second) {
 	if !c.NoTotals {
 		bounded := second.Tally

@@ -13,8 +13,8 @@ type WindowTimeline struct {
 	// P99 is the p99 of the response times for each second in which operations became due.
 	P99 []Figure
 	// Clients is the number of clients in a closed loop. Waits contains the clients' times without
-	// a success (SlotDetail.Waits), in milliseconds since the start of the window. Crowded is set if some
-	// of these times were dropped.
+	// a success (SlotDetail.Waits), in milliseconds since the start of the window. WaitsTruncated
+	// is set if some of these times were dropped.
 	Clients        int
 	Waits          []ClientGap
 	WaitsTruncated bool
@@ -102,8 +102,8 @@ func pulseFor[K comparable](all map[K]*Pulse, key K) *Pulse {
 // WatchTimeline describes the watch events and leases in the whole window of a load with faults.
 type WatchTimeline struct {
 	Events *Pulse // milliseconds in which events arrived
-	// MaxDelays, NewlyMissing, NoLongerMissing, Ended and Again are the values from SlotWatchDetail, for each slot of the
-	// window.
+	// MaxDelays, NewlyMissing, NoLongerMissing, Ended and Resubscribed are the values from
+	// SlotWatchDetail, for each slot of the window.
 	MaxDelays, NewlyMissing, NoLongerMissing, Ended, Resubscribed []uint32
 	ShowsMissing                                                  bool // set if SlotWatchDetail.ShowsMissing is set in any second
 	Late                                                          []WindowLateEvents
@@ -116,8 +116,8 @@ type WindowLateEvents struct {
 	Count       uint32
 }
 
-// WindowLeaseEnd describes a lease that has ended. At is the time at which the end was first noticed, in
-// milliseconds since the start of the window.
+// WindowLeaseEnd describes a lease that has ended. At is the time at which the end was first
+// noticed, in milliseconds since the start of the window.
 type WindowLeaseEnd struct {
 	At    int
 	Early bool

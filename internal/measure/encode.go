@@ -20,7 +20,7 @@ func AppendSecond(b []byte, s *Second) []byte {
 // machine may have sent them.
 func ReadSecond(b []byte) (*Second, error) { return readSecond(b, NewHistogram) }
 
-// readSecond decodes a second. It calls `fresh` to allocate each histogram.
+// readSecond decodes a second. It calls `newHistogram` to allocate each histogram.
 func readSecond(b []byte, newHistogram func() *Histogram) (*Second, error) {
 	c, s := coder{b: b, reading: true, newHistogram: newHistogram}, &Second{}
 	c.second(s)
@@ -71,8 +71,8 @@ func (r *Reader) newHistogram() *Histogram {
 	return h
 }
 
-// foldMemberHistograms limits the number of per-member histograms to maxMemberHistograms. It merges all cells beyond
-// this limit into the unnamed series.
+// foldMemberHistograms limits the number of per-member histograms to maxMemberHistograms. It merges
+// all cells beyond this limit into the unnamed series.
 func (s *Second) foldMemberHistograms() {
 	n := 0
 	for i, c := range s.Cells {

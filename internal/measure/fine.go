@@ -28,8 +28,8 @@ type SlotDetail struct {
 	Done, Definite, Indefinite [Slots]uint32
 	Groups                     []Group
 	// Waits lists the periods of at least MinWait in which a client of a closed loop had no
-	// success, if they ended in this second. Crowded is set if the number of such periods exceeded
-	// maxWaits.
+	// success, if they ended in this second. WaitsTruncated is set if the number of such periods
+	// exceeded maxWaits.
 	Waits          []Wait
 	WaitsTruncated bool
 	// Watch is nil if watchers received no events and the load noticed no ended lease.
@@ -97,7 +97,7 @@ func (f *SlotDetail) insertWait(w Wait) {
 	f.Waits = slices.Insert(f.Waits, at, w)
 }
 
-// group returns the group with the same operation and member as `like`, and creates the group if
+// group returns the group with the same operation and member as `key`, and creates the group if
 // needed. If maxGroups groups exist already, it returns the group for an unknown member instead.
 // It keeps the groups sorted, so that the result does not depend on the order in which records are
 // merged.
@@ -142,8 +142,8 @@ func (f *SlotDetail) merge(o *SlotDetail) {
 	}
 }
 
-// SlotWatchDetail contains the times at which, within one second of a load with faults, watch events
-// arrived and the load noticed ended leases.
+// SlotWatchDetail contains the times at which, within one second of a load with faults, watch
+// events arrived and the load noticed ended leases.
 type SlotWatchDetail struct {
 	Alive [16]uint64 // milliseconds in which an event arrived, with bits as in Second.Alive
 	// MaxDelay contains, for each slot, the longest time from sending a write to the arrival of its
@@ -152,14 +152,14 @@ type SlotWatchDetail struct {
 	MaxDelay [Slots]uint32
 	// Late counts the events that arrived at least MinWait after their write was sent.
 	Late []LateEvents
-	// NewlyMissing counts the events of a key that had not arrived when a later event of the same key
-	// arrived. NoLongerMissing counts how many of these events arrived after all.
+	// NewlyMissing counts the events of a key that had not arrived when a later event of the same
+	// key arrived. NoLongerMissing counts how many of these events arrived after all.
 	NewlyMissing, NoLongerMissing [Slots]uint32
 	// ShowsMissing is set if the events of some watchers can show that earlier events are missing.
-	// Otherwise Passed is 0, even if events were lost.
+	// Otherwise NewlyMissing is 0, even if events were lost.
 	ShowsMissing bool
-	// Ended counts the watchers that the store ended permanently. Again counts the watchers that
-	// ended and that the load then re-created.
+	// Ended counts the watchers that the store ended permanently. Resubscribed counts the watchers
+	// that ended and that the load then re-created.
 	Ended, Resubscribed [Slots]uint32
 	// Leases lists the ended leases that the load noticed, up to maxLeaseEnds.
 	Leases []LeaseEnd
@@ -207,7 +207,7 @@ func msAndSlot(at int64) (ms int64, slot int) {
 }
 
 // CountEvent counts a watch event that arrived `at` nanoseconds after the start of the second.
-// `after` is the time in nanoseconds from sending the write to the arrival of its event, or
+// `delay` is the time in nanoseconds from sending the write to the arrival of its event, or
 // negative if unknown. `at` is negative if the event was already counted in an earlier second and
 // its write became known only now. In this case, the lateness is counted at the start of this
 // second.
@@ -243,9 +243,9 @@ func (w *SlotWatchDetail) addLate(added LateEvents) {
 	w.Late = slices.Insert(w.Late, at, added)
 }
 
-// CountMissing adds what an event showed about earlier events: `passed` earlier events were missing, and
-// `madeUp` missing events arrived after all. It is called only for watchers whose events can show
-// this.
+// CountMissing adds what an event showed about earlier events: `newlyMissing` earlier events were
+// missing, and `noLongerMissing` missing events arrived after all. It is called only for watchers
+// whose events can show this.
 func (f *SlotDetail) CountMissing(newlyMissing, noLongerMissing uint32, at int64) {
 	_, slot := msAndSlot(at)
 	w := f.watch()
@@ -254,8 +254,8 @@ func (f *SlotDetail) CountMissing(newlyMissing, noLongerMissing uint32, at int64
 	w.NoLongerMissing[slot] += noLongerMissing
 }
 
-// CountWatcherEnd counts a watcher that ended at the given time. `again` is set if the load re-creates
-// the watcher.
+// CountWatcherEnd counts a watcher that ended at the given time. `resubscribed` is set if the load
+// re-creates the watcher.
 func (f *SlotDetail) CountWatcherEnd(resubscribed bool, at int64) {
 	_, slot := msAndSlot(at)
 	if w := f.watch(); resubscribed {

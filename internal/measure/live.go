@@ -60,9 +60,9 @@ func NewLivePool(fresh func() *Histogram) *LivePool {
 	return &LivePool{newHistogram: fresh, spare: make(chan *LiveSteps, maxSpareSteps)}
 }
 
-// NewSteps returns empty LiveSteps for a second. When the second is settled, the counts are added to
-// the histogram to which `into` points, and also to the histogram to which `another` points, unless
-// `another` is nil.
+// NewSteps returns empty LiveSteps for a second. When the second is settled, the counts are added
+// to the histogram to which `target` points, and also to the histogram to which `secondTarget`
+// points, unless `secondTarget` is nil.
 func (p *LivePool) NewSteps(s *Second, target, secondTarget **Histogram) *LiveSteps {
 	var l *LiveSteps
 	select {

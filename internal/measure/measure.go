@@ -37,8 +37,8 @@ type Tally struct {
 	Retries  uint64                 // number of restarts after a conflict, in successful STMs
 	Done     uint64                 // number of successes done in this period, with any due time
 	Misses   [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
-	// Unattributed is the number of operations whose replies contained a pair of member and term that
-	// exceeded MaxReported
+	// Unattributed is the number of operations whose replies contained a pair of member and term
+	// that exceeded MaxReported
 	Unattributed uint64
 
 	Cells    []*Cell
@@ -157,8 +157,8 @@ func (s *Second) merge(o *Second) {
 type Counts struct {
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`
-	// ExtraRequests is the number of requests that successful operations needed in addition to their first
-	// requests.
+	// ExtraRequests is the number of requests that successful operations needed in addition to
+	// their first requests.
 	ExtraRequests uint64 `json:"extra_requests"`
 	// LateResponses is the number of replies that arrived after their operation's timeout.
 	LateResponses uint64 `json:"late_responses"`
@@ -187,13 +187,13 @@ func (c *Counts) AddCounts(o *Counts) {
 // difference between their percentiles is the largest effect that the load generator may have had
 // on these times.
 type Disturbance struct {
-	// ReadDelay contains, for the sampled operations, the times from the arrival of the reply at this
-	// machine to the read call that returned the reply.
+	// ReadDelay contains, for the sampled operations, the times from the arrival of the reply at
+	// this machine to the read call that returned the reply.
 	ReadDelay *Histogram
-	// OwnDelay and BlockedDelay are used in an open loop. Own contains, for each operation that was sent, the
-	// part of sent - due that the load generator caused. BlockedDelay contains the rest of sent - due
-	// for operations that were blocked, because no connection or member could accept them or
-	// because the limit of operations in flight was reached.
+	// OwnDelay and BlockedDelay are used in an open loop. OwnDelay contains, for each operation
+	// that was sent, the part of sent - due that the load generator caused. BlockedDelay contains
+	// the rest of sent - due for operations that were blocked, because no connection or member
+	// could accept them or because the limit of operations in flight was reached.
 	OwnDelay, BlockedDelay *Histogram
 	Sampled, Undisturbed   *Histogram
 	// Idle is used in a closed loop. It is the sum of sent - due over all operations that were sent

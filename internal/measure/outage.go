@@ -58,9 +58,9 @@ func (g Gap) Length() int { return g.To - g.From }
 // 7100, the outage is [5002, 7100).
 func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 	until = min(until, 64*len(p.alive))
-	// These counts are for the time before `from`: silent is the number of milliseconds without an
-	// operation, gaps is the number of gaps that these milliseconds form, and ticks is the number
-	// of milliseconds with an operation.
+	// These counts are for the time before `from`: silentMS is the number of milliseconds without
+	// an operation, gaps is the number of gaps that these milliseconds form, and activeMS is the
+	// number of milliseconds with an operation.
 	silentMS, gaps, activeMS := 0, 0, 0
 	gapStart := 0
 	endGap := func(at int) {

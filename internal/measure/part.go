@@ -40,8 +40,8 @@ type Part struct {
 	seconds []secondSummary
 }
 
-// secondSummary is a summary of one second. It contains, for each series, the number of successes and the
-// logarithm of the median of their response times.
+// secondSummary is a summary of one second. It contains, for each series, the number of successes
+// and the logarithm of the median of their response times.
 type secondSummary struct {
 	index  int
 	series []seriesSummary
@@ -53,8 +53,8 @@ type seriesSummary struct {
 	logMedian float64
 }
 
-// minComparedSuccesses is the minimum number of successes, per series and second, for a comparison of the
-// median.
+// minComparedSuccesses is the minimum number of successes, per series and second, for a comparison
+// of the median.
 const minComparedSuccesses = 10
 
 // Add adds one of the worker's seconds. It ignores seconds that are not in the measurement window.

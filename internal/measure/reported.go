@@ -24,7 +24,7 @@ type MemberTerms struct {
 	n     int
 }
 
-// Accept reports whether a pair is among the first `most` different pairs. `most` must not exceed
+// Accept reports whether a pair is among the first `limit` different pairs. `limit` must not exceed
 // MaxReported. For a reply without member and term, Accept always returns true.
 func (r *MemberTerms) Accept(member, term uint64, limit int) bool {
 	if member == 0 && term == 0 {

@@ -10,13 +10,13 @@ import (
 //
 // Example: two times of 100 ns and one time of 1 ms are the steps {12, 2} and {8097, 1}.
 //
-// Invariant: All is sorted by At, and each N is positive.
+// Invariant: NonEmpty is sorted by Index, and each Count is positive.
 type Steps struct {
-	NonEmpty []Step // in ascending order of At
+	NonEmpty []Step // in ascending order of Index
 }
 
-// Step contains the number of times (N) in the step with the number At of a histogram. These times
-// are at least StepStart(At) and less than StepStart(At+1).
+// Step contains the number of times (Count) in the step with the number Index of a histogram. These
+// times are at least StepStart(Index) and less than StepStart(Index+1).
 type Step struct {
 	Index int
 	Count int64
@@ -28,15 +28,15 @@ func NonEmptySteps(h *Histogram) (s Steps) {
 	return s
 }
 
-// maxQueriedTimes is the maximum size of a histogram for which eachStep queries each time individually.
-// For a histogram with more times, eachStep copies all counts, which takes 240 KB.
+// maxQueriedTimes is the maximum size of a histogram for which eachStep queries each time
+// individually. For a histogram with more times, eachStep copies all counts, which takes 240 KB.
 const maxQueriedTimes = 256
 
 // eachStep calls `each` for every non-empty step of a histogram, in ascending order.
 //
 // The library gives access to the counts only by copying all of them. To avoid the copy, eachStep
-// queries the times in a histogram with at most fewTimes times individually: the first, the second
-// and so on, as percentiles. For example, it reads the four values of a histogram as the
+// queries the times in a histogram with at most maxQueriedTimes times individually: the first, the
+// second and so on, as percentiles. For example, it reads the four values of a histogram as the
 // percentiles 25, 50, 75 and 100.
 func eachStep(h *Histogram, each func(at int, n int64)) {
 	total := h.TotalCount()
@@ -79,8 +79,8 @@ func (s *Steps) Total() (n int64) {
 	return n
 }
 
-// AddTo adds the times to a histogram, and returns the histogram. If into is nil, it creates a new
-// histogram.
+// AddTo adds the times to a histogram, and returns the histogram. If target is nil, it creates a
+// new histogram.
 func (s *Steps) AddTo(target *Histogram) *Histogram {
 	if target == nil {
 		target = NewHistogram()
@@ -178,8 +178,8 @@ func (s *Sum) Reset() {
 // Total returns the number of times.
 func (s *Sum) Total() int64 { return s.total }
 
-// CountAtLeast returns the number of times that are at least `ns` nanoseconds, or are in the same step
-// as `ns`.
+// CountAtLeast returns the number of times that are at least `ns` nanoseconds, or are in the same
+// step as `ns`.
 func (s *Sum) CountAtLeast(ns int64) (n int64) {
 	if s.total > 0 {
 		for at := s.last; at >= 0 && StepStart(at+1) > ns; at-- {
@@ -230,11 +230,11 @@ func (s *Sum) Slowest(failed uint64) Figure {
 	return knownFigure(float64(StepStart(at+1) - 1))
 }
 
-// valuesAtRanks returns, for each of the given ranks, the highest value in the step that contains the
-// time with this rank. Ranks start at 1.
+// valuesAtRanks returns, for each of the given ranks, the highest value in the step that contains
+// the time with this rank. Ranks start at 1.
 func (s *Sum) valuesAtRanks(ranks []uint64) []int64 {
 	values := make([]int64, len(ranks))
-	at, cumulative := -1, uint64(0) // upTo: number of times in all steps up to step at
+	at, cumulative := -1, uint64(0) // cumulative: number of times in all steps up to step at
 	for i, rank := range ranks {
 		if i > 0 && rank < ranks[i-1] {
 			at, cumulative = -1, 0
@@ -252,7 +252,7 @@ func (s *Sum) valuesAtRanks(ranks []uint64) []int64 {
 // The first 1<<subBuckets steps have the width Lowest. After these steps, the width doubles
 // whenever the values double.
 const (
-	unitShift   = 3 // the width of the first steps is 1<<unit
+	unitShift   = 3 // the width of the first steps is 1<<unitShift
 	subBuckets  = 11
 	halfBuckets = 1 << (subBuckets - 1)
 )

@@ -2,16 +2,16 @@ package measure
 
 import "time"
 
-// processStart contains the readings of the wall clock and of the monotonic clock at the start of the
-// process.
+// processStart contains the readings of the wall clock and of the monotonic clock at the start of
+// the process.
 var processStart = time.Now()
 
 // Now returns the current time. Its clock starts with the wall clock's time at the start of the
 // process, but does not change when the wall clock is set.
 func Now() time.Time { return processStart.Add(time.Since(processStart)) }
 
-// minClockDifference is the smallest reported change of the wall clock. The time between the readings
-// of the two clocks can cause smaller differences.
+// minClockDifference is the smallest reported change of the wall clock. The time between the
+// readings of the two clocks can cause smaller differences.
 const minClockDifference = time.Millisecond
 
 // WallClockLead returns how far the wall clock is ahead of Now. This is the amount by which the

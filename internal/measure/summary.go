@@ -94,7 +94,7 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 }
 
 // DropUnsupported removes the percentiles for which the sample is too small if the samples are not
-// independent: every `each` samples have a common cause. For example, a write with 10 watchers
+// independent: every `groupSize` samples have a common cause. For example, a write with 10 watchers
 // causes 10 events. So MinBeyond writes, and therefore 100 events, must be above a percentile of
 // the events. `count` is the number of samples.
 func DropUnsupported(figures []Figure, count, groupSize uint64, percentiles ...float64) []Figure {
@@ -116,7 +116,8 @@ func (s Summary) DropUnsupported(groupSize uint64) Summary {
 // samples must be above p.
 func Supports(p float64, count uint64) bool { return supports(p, count, 1) }
 
-// supports reports whether at least MinBeyond groups of `each` samples are above the percentile p.
+// supports reports whether at least MinBeyond groups of `groupSize` samples are above the
+// percentile p.
 func supports(p float64, count, groupSize uint64) bool {
 	return count-rankOf(p, count) >= MinBeyond*groupSize
 }
@@ -127,8 +128,8 @@ func rankOf(p float64, count uint64) uint64 {
 	return (uint64(math.Round(p*1000))*count + 99_999) / 100_000
 }
 
-// percentilesOf returns percentiles over all successes and failures. The function `at` returns the
-// values of the successes with the given ranks, which start at 1.
+// percentilesOf returns percentiles over all successes and failures. The function `valuesAtRanks`
+// returns the values of the successes with the given ranks, which start at 1.
 func percentilesOf(succeeded, failed uint64, percentiles []float64, valuesAtRanks func(ranks []uint64) []int64) []Figure {
 	count := succeeded + failed
 	figures := make([]Figure, len(percentiles))
@@ -164,8 +165,8 @@ func Slowest(h *Histogram, failed uint64) Figure {
 	return knownFigure(float64(h.ValueAtPercentile(100)))
 }
 
-// FirstFailedPercentile returns the percentile above which all operations failed. It returns false if no
-// operation failed.
+// FirstFailedPercentile returns the percentile above which all operations failed. It returns false
+// if no operation failed.
 func FirstFailedPercentile(succeeded, failed uint64) (p float64, ok bool) {
 	if failed == 0 {
 		return 0, false

@@ -22,14 +22,14 @@ func (p secondID) compare(o secondID) int {
 	return cmp.Or(cmp.Compare(p.phase, o.phase), cmp.Compare(p.index, o.index))
 }
 
-// pendingSeconds holds, in order, the seconds that at least one shard has not added yet. Each entry is the
-// sum over the shards that have added the second. So the memory use depends on the distance between
-// the first and the last shard, but not on the number of shards. A shard may be late by the timeout
-// of its operations. Therefore all entries except maxDecoded are encoded (AppendSecond), which takes
-// a few KiB instead of megabytes.
+// pendingSeconds holds, in order, the seconds that at least one shard has not added yet. Each entry
+// is the sum over the shards that have added the second. So the memory use depends on the distance
+// between the first and the last shard, but not on the number of shards. A shard may be late by the
+// timeout of its operations. Therefore all entries except maxDecoded are encoded (AppendSecond),
+// which takes a few KiB instead of megabytes.
 //
-// Invariant: the field `seconds` is sorted by place, `packed` is the total length of the entries'
-// bytes, and at most maxDecoded entries are not encoded.
+// Invariant: the field `seconds` is sorted by place, `encodedSize` is the total length of the
+// entries' bytes, and at most maxDecoded entries are not encoded.
 type pendingSeconds struct {
 	seconds     []pendingSecond
 	encodedSize int // total size of all encoded seconds in bytes
@@ -48,9 +48,9 @@ type pendingSecond struct {
 	memberTerms MemberTerms
 }
 
-// add adds one shard's part of a second. If `ours` is set, add may keep or modify s: the first part
-// becomes the merged second, and the histograms of all further parts are passed to `recycle`. If
-// `ours` is not set, add copies the part.
+// add adds one shard's part of a second. If `owned` is set, add may keep or modify s: the first
+// part becomes the merged second, and the histograms of all further parts are passed to `recycle`.
+// If `owned` is not set, add copies the part.
 func (w *pendingSeconds) add(s *Second, owned bool, recycle func(*Histogram)) {
 	i, found := slices.BinarySearchFunc(w.seconds, s.id(), func(e pendingSecond, p secondID) int { return e.compare(p) })
 	if !found {

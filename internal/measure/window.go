@@ -7,16 +7,16 @@ type Window struct {
 	// OldestInFlightAge is the age of the oldest of these operations when the window opened, in
 	// nanoseconds.
 	OldestInFlightAge int64
-	// MaxInFlight is the largest number of operations in flight. Capped is the number of due
-	// operations that waited because of the limit of operations in flight. WaitedForConnection is the number of
-	// due operations in an open loop that waited for a connection. Disturbed.Waiting contains the
-	// times of both kinds of delay.
+	// MaxInFlight is the largest number of operations in flight. WaitedForLimit is the number of
+	// due operations that waited because of the limit of operations in flight. WaitedForConnection
+	// is the number of due operations in an open loop that waited for a connection.
+	// Disturbance.BlockedDelay contains the times of both kinds of delay.
 	MaxInFlight         int
 	WaitedForLimit      uint64
 	WaitedForConnection uint64
 	// Stranded is the number of closed-loop clients whose operation was still in flight at a member
-	// after the load had moved to another member. LongestStranded is the longest time from the move to
-	// the end of such an operation, in nanoseconds.
+	// after the load had moved to another member. LongestStranded is the longest time from the move
+	// to the end of such an operation, in nanoseconds.
 	Stranded        int
 	LongestStranded int64
 	ConnectionCounts
@@ -49,8 +49,8 @@ func (w *Window) Merge(o *Window) {
 // events in the engine.
 type ConnectionCounts struct {
 	Reconnects uint64 `json:"reconnects"`
-	// ExpiredSessions is the number of sessions that the server had already ended when a new connection
-	// tried to resume them.
+	// ExpiredSessions is the number of sessions that the server had already ended when a new
+	// connection tried to resume them.
 	ExpiredSessions uint64 `json:"sessions_expired"`
 }
 

@@ -174,7 +174,8 @@ func (b *builder) checkUnused() {
 	}
 }
 
-// fitConnections adapts the number of connections to the store. It warns only if the user gave the number.
+// fitConnections adapts the number of connections to the store. It warns only if the user gave the
+// number.
 func (b *builder) fitConnections(name string) {
 	if w := b.load.Watch; w != nil && b.capabilities.MaxInFlight == 1 && b.load.Application.Name == "" {
 		w.Streams, w.Connections = w.Watchers, w.Watchers // on this store, each watcher needs its own connection
@@ -314,9 +315,9 @@ func (b *builder) checkWatchCapabilities() {
 	}
 }
 
-// errorPosition returns the position in the file to report for an error about an operation. The position is
-// that of the key consistency if the trial has this key and the store supports the operation at
-// another consistency level. Otherwise it is the position of the operation.
+// errorPosition returns the position in the file to report for an error about an operation. The
+// position is that of the key consistency if the trial has this key and the store supports the
+// operation at another consistency level. Otherwise it is the position of the operation.
 func (b *builder) errorPosition(o Operation, operation position) position {
 	s, ok := b.layer["consistency"]
 	if !ok || o.Consistency != b.consistency || !o.Kind.Reads() {
@@ -355,9 +356,10 @@ func (b *builder) checkCluster() {
 	}
 }
 
-// baselineLayer returns the values of a trial's baseline and its position, and reports whether the trial
-// has a baseline. The values are those of the trial, with the changes that the key baseline lists.
-// The baseline does not inherit the label, because the label describes only the trial's cluster.
+// baselineLayer returns the values of a trial's baseline and its position, and reports whether the
+// trial has a baseline. The values are those of the trial, with the changes that the key baseline
+// lists. The baseline does not inherit the label, because the label describes only the trial's
+// cluster.
 func (p *fileParser) baselineLayer(all layer) (layer, position, bool) {
 	s, ok := all["baseline"]
 	if !ok {

@@ -87,8 +87,8 @@ type builder struct {
 	adjustmentNotes []string // notes about values that were changed
 }
 
-// warnAboutTrial adds a warning. The warning begins with the trial's name, except in a command, which has
-// only one trial.
+// warnAboutTrial adds a warning. The warning begins with the trial's name, except in a command,
+// which has only one trial.
 func (b *builder) warnAboutTrial(name, text string) {
 	if b.commandCluster == nil {
 		text = "trial " + name + ": " + text
@@ -96,10 +96,10 @@ func (b *builder) warnAboutTrial(name, text string) {
 	b.warn("%s", text)
 }
 
-// keyPosition returns the position of a key's value in the file. If the file does not give the key, place
-// returns the position of the related key that makes the value matter, such as arrival for rate, or
-// else the position of the trial. The key of a mapping's entry is written with a dot, for example
-// watch.streams.
+// keyPosition returns the position of a key's value in the file. If the file does not give the key,
+// keyPosition returns the position of the related key that makes the value matter, such as arrival
+// for rate, or else the position of the trial. The key of a mapping's entry is written with a dot,
+// for example watch.streams.
 func (b *builder) keyPosition(key string) position {
 	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
 	key, part, _ := strings.Cut(key, ".")

@@ -20,8 +20,8 @@ import (
 type Cluster struct {
 	Store   string
 	Members int // number of members that quorumbench starts
-	// Hosts lists the hosts on which the members run. Members are assigned to these hosts in turn. If
-	// On is empty, all hosts are used.
+	// Hosts lists the hosts on which the members run. Members are assigned to these hosts in turn.
+	// If Hosts is empty, all hosts are used.
 	Hosts   []string
 	Exec    string // path of the server binary, if it is not the store's default server
 	Version string // version of an installed server; empty for the store's default version
@@ -34,8 +34,8 @@ type Cluster struct {
 	FaultDisks bool
 	// SpareMember is set if the load has faults that need room for one more member.
 	SpareMember bool
-	// FaultNetwork is set if the load has network faults, for which each member needs its own network
-	// with links that fail on request.
+	// FaultNetwork is set if the load has network faults, for which each member needs its own
+	// network with links that fail on request.
 	FaultNetwork bool
 	// Settings are the store's settings, in the type that the store's DecodeSettings returns.
 	Settings any
@@ -195,8 +195,8 @@ func checkEndpoint(e string, w keyNamer) *Problem {
 	return nil
 }
 
-// RedactedEndpoint returns an endpoint in the form that messages show: without credentials and without
-// a query, because either may contain a password.
+// RedactedEndpoint returns an endpoint in the form that messages show: without credentials and
+// without a query, because either may contain a password.
 func RedactedEndpoint(e string) string {
 	scheme, rest, hasScheme := strings.Cut(e, "://")
 	if !hasScheme {

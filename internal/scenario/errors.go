@@ -81,8 +81,8 @@ func (es Errors) sorted() Errors {
 	return es
 }
 
-// position is the origin of a value: a position in a scenario file (lines and columns start at 1), an
-// assignment with --set, or another flag.
+// position is the origin of a value: a position in a scenario file (lines and columns start at 1),
+// an assignment with --set, or another flag.
 type position struct {
 	line, column int
 	assignment   string // KEY=VALUE
@@ -147,9 +147,10 @@ var keyAliases = map[string]string{
 	"iterations":      "repeats",
 }
 
-// keyNamer determines how messages name parameters: by flags if the values are from flags, and by keys
-// if the values are from a file. A message format contains the parameter's key in angle brackets,
-// such as <key-size>, and words replaces it with the name. The zero value uses the keys themselves.
+// keyNamer determines how messages name parameters: by flags if the values are from flags, and by
+// keys if the values are from a file. A message format contains the parameter's key in angle
+// brackets, such as <key-size>, and keyNamer replaces it with the name. The zero value uses the
+// keys themselves.
 type keyNamer struct {
 	// name returns the name for a key. If name is nil, the key itself is used.
 	name func(key string) string
@@ -184,8 +185,8 @@ func (w keyNamer) sprintf(format string, args ...any) string {
 	return fmt.Sprintf(w.fill(format), args...)
 }
 
-// outOfBounds returns a sentence that says that a value is out of bounds. bounds is a phrase such as "at
-// least 1".
+// outOfBounds returns a sentence that says that a value is out of bounds. bounds is a phrase such
+// as "at least 1".
 func (w keyNamer) outOfBounds(key, value, bounds string) string {
 	if w.forFlags {
 		return fmt.Sprintf("%s must be %s, not %s", w.keyName(key), bounds, value)

@@ -77,8 +77,8 @@ func (p *fileParser) splitAxes(t *node) (layer, []axis) {
 	return own, axes
 }
 
-// countChoices returns the number of choices. If there are more than maxTrials, it may return any larger
-// number.
+// countChoices returns the number of choices. If there are more than maxTrials, it may return any
+// larger number.
 func countChoices(axes []axis) int {
 	n := 1
 	for _, a := range axes {

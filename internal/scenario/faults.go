@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// faultsValue returns the parameter for the faults to inject during the load. In a flag, each fault has
-// the form "kill leader at 10s for 3s every 20s repeat 5", and commas separate the faults.
+// faultsValue returns the parameter for the faults to inject during the load. In a flag, each fault
+// has the form "kill leader at 10s for 3s every 20s repeat 5", and commas separate the faults.
 func faultsValue() value {
 	return typedValue[[]fault.Fault]{
 		field: func(l *Load) *[]fault.Fault { return &l.Faults }, placeholder: "FAULT,...", boundsText: "",

@@ -22,7 +22,7 @@ type fileParser struct {
 	keys            map[string]*Parameter
 	options         Options
 	hosts           []Host
-	assignmentLayer layer             // the layer of the assignments in Options.Set
+	assignmentLayer layer             // the layer of the assignments in Options.Assignments
 	aliases         map[string]string // final names of trials, by their names before scaling
 	errs            Errors
 	secrets         []*node // values of the key "user"
@@ -154,8 +154,8 @@ func (l layer) mergedOver(base layer) layer {
 	return out
 }
 
-// replacedKeys returns the other keys in the lower layer base that no longer apply if a higher layer
-// sets key to value. For example, a trial with a total does not use the duration in defaults.
+// replacedKeys returns the other keys in the lower layer base that no longer apply if a higher
+// layer sets key to value. For example, a trial with a total does not use the duration in defaults.
 func replacedKeys(key string, value *node, base layer) []string {
 	switch key {
 	case "duration":
@@ -190,8 +190,8 @@ func replacedKeys(key string, value *node, base layer) []string {
 	return nil
 }
 
-// hoistStoreKeys moves the keys in the mapping store to the layer that contains store. It does nothing if
-// the value of store is not a mapping. Errors in the mapping have already been reported.
+// hoistStoreKeys moves the keys in the mapping store to the layer that contains store. It does
+// nothing if the value of store is not a mapping. Errors in the mapping have already been reported.
 func (p *fileParser) hoistStoreKeys(l layer) layer {
 	s, ok := l["store"]
 	if !ok || s.value.kind != mapping {
@@ -211,8 +211,8 @@ func (p *fileParser) hoistStoreKeys(l layer) layer {
 	return l
 }
 
-// startedClusterKeys lists the keys for clusters that quorumbench starts, and runningClusterKeys the keys for running
-// clusters. Keys of the two groups exclude each other.
+// startedClusterKeys lists the keys for clusters that quorumbench starts, and runningClusterKeys
+// the keys for running clusters. Keys of the two groups exclude each other.
 var (
 	startedClusterKeys = []string{"members", "members-on", "exec", "version", "settings", "env"}
 	runningClusterKeys = []string{"endpoints", "tls", "user", "dial-timeout", "data-dir"}

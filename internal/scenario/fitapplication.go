@@ -23,7 +23,7 @@ func (b *builder) deriveApplicationFields() {
 	}
 	app := application.Find(b.apps, a.Name)
 	if app == nil {
-		b.load.setProfile(application.Profile{}) // the unknown name is rejected later
+		b.load.applyProfile(application.Profile{}) // the unknown name is rejected later
 		return
 	}
 	d := app.Definition()
@@ -37,16 +37,16 @@ func (b *builder) deriveApplicationFields() {
 		way, _ = d.FindWay(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkApplicationCapabilities reports an error
 	}
 	if values := a.Values(); d.OutOfBounds(values) != nil {
-		b.load.setProfile(application.Profile{}) // rejected later
+		b.load.applyProfile(application.Profile{}) // rejected later
 	} else if _, why := app.Check(values); why != "" {
-		b.load.setProfile(application.Profile{})
+		b.load.applyProfile(application.Profile{})
 	} else {
 		a.Text = app.Phrase(values)
 		p := app.Profile(values, way)
 		if said, ok := b.givenLayer["connections"]; ok && p.Connections > 0 {
 			b.failf(said.pos, "the application determines which connection each call uses, so <connections> has no effect; remove it")
 		}
-		b.load.setProfile(p)
+		b.load.applyProfile(p)
 	}
 	b.mixPositions = nil
 	for range b.load.Mix {
@@ -69,9 +69,9 @@ func (b *builder) completeSettings(d *application.Definition) {
 	slices.SortFunc(a.Settings, func(x, y Setting) int { return cmp.Compare(ranks[x.Key], ranks[y.Key]) })
 }
 
-// setProfile sets the fields of the load, such as its operations and their average rate, to the
+// applyProfile sets the fields of the load, such as its operations and their average rate, to the
 // values in the application's profile, so that reports and messages can describe the load.
-func (l *Load) setProfile(p application.Profile) {
+func (l *Load) applyProfile(p application.Profile) {
 	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
 	if len(p.Calls) == 0 {
 		l.Mix, l.Rate = []Operation{{Kind: kv.CAS, Weight: 1}}, Rate{PerSecond: 1}
@@ -98,8 +98,8 @@ func (l *Load) setProfile(p application.Profile) {
 	}
 }
 
-// checkApplicationCapabilities rejects a store that the application cannot use, and a window that is
-// too short for the application's settings.
+// checkApplicationCapabilities rejects a store that the application cannot use, and a window that
+// is too short for the application's settings.
 func (b *builder) checkApplicationCapabilities() {
 	a := application.Find(b.apps, b.load.Application.Name)
 	if a == nil {

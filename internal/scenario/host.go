@@ -18,14 +18,14 @@ import (
 // Host is a machine on which members run and workers generate load.
 type Host struct {
 	Name string // unique in the scenario
-	// Address has a form that depends on Via. For TransportLocal, it is the IP address of the host's
-	// members, or empty to use separate loopback addresses. For TransportAgent, it is the agent's
-	// address, HOST:PORT or unix:PATH. For TransportSSH, it is [USER@]HOST[:PORT].
+	// Address has a form that depends on Transport. For TransportLocal, it is the IP address of the
+	// host's members, or empty to use separate loopback addresses. For TransportAgent, it is the
+	// agent's address, HOST:PORT or unix:PATH. For TransportSSH, it is [USER@]HOST[:PORT].
 	Address   string
 	Transport Transport
-	// Dir is the absolute path of a folder on the host, and is allowed only for TransportSSH. quorumbench
-	// writes all files to this folder, and keeps data and logs in it. If Dir is empty, quorumbench
-	// uses a temporary folder and removes it at the end.
+	// Dir is the absolute path of a folder on the host, and is allowed only for TransportSSH.
+	// quorumbench writes all files to this folder, and keeps data and logs in it. If Dir is empty,
+	// quorumbench uses a temporary folder and removes it at the end.
 	Dir string
 }
 
@@ -68,9 +68,9 @@ func isUserName(user string) bool {
 	return n >= 1 && n <= 256 && !strings.ContainsFunc(user, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) })
 }
 
-// SSHAddress parses the address of a host that is reached via ssh. It returns the user, or an empty string
-// for ssh's default user. The returned address is HOST:PORT, or HOST if the host's address has no
-// port.
+// SSHAddress parses the address of a host that is reached via ssh. It returns the user, or an empty
+// string for ssh's default user. The returned address is HOST:PORT, or HOST if the host's address
+// has no port.
 func (h *Host) SSHAddress() (user, address string, err error) {
 	wrong := fmt.Errorf("the address of host %s is %q, but must be the address of its ssh server, [USER@]HOST[:PORT]", h.Name, h.Address)
 	address = h.Address

@@ -20,8 +20,8 @@ type typedValue[T any] struct {
 	fromText                func(string) (T, error)
 	format                  func(T) string
 	// The following fields are optional. fromFile reads a value from a file; without it, fromText
-	// is used. verify checks bounds. unsaid reports whether a value means that the load does not
-	// have the parameter.
+	// is used. checkBounds checks bounds. isAbsent reports whether a value means that the load does
+	// not have the parameter.
 	fromFile    func(d *draft, key string, n *node) (T, error)
 	checkBounds func(c *checks, key string, v T)
 	isAbsent    func(T) bool
@@ -120,8 +120,8 @@ func optionalValue[T comparable](t typedValue[T]) typedValue[T] {
 	return t
 }
 
-// integerValue returns a parameter whose value is a whole number from least to most. For an unsigned
-// type, 0 means that the load does not have the parameter.
+// integerValue returns a parameter whose value is a whole number from least to most. For an
+// unsigned type, 0 means that the load does not have the parameter.
 func integerValue[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typedValue[T] {
 	signed := T(0)-1 < 0
 	t := typedValue[T]{
@@ -193,8 +193,8 @@ func sizeValue(field func(*Load) *int, limit int) value {
 	}
 }
 
-// durationValue returns a parameter whose value is a duration that is at least 0. The text zero explains the
-// meaning of 0 in messages.
+// durationValue returns a parameter whose value is a duration that is at least 0. The text zero
+// explains the meaning of 0 in messages.
 func durationValue(field func(*Load) *time.Duration, limit time.Duration, zero string) typedValue[time.Duration] {
 	return typedValue[time.Duration]{
 		field: field, placeholder: "DURATION", boundsText: "0s to " + text.FormatDuration(limit), fromText: text.ParseDuration, format: text.FormatDuration,
@@ -223,8 +223,8 @@ func positiveDuration(field func(*Load) *time.Duration, limit time.Duration) typ
 	return t
 }
 
-// timeoutValue returns the parameter for the timeout. It rejects a timeout of 0 even in a load that was
-// not read from a file.
+// timeoutValue returns the parameter for the timeout. It rejects a timeout of 0 even in a load that
+// was not read from a file.
 func timeoutValue() value {
 	t := positiveDuration(func(l *Load) *time.Duration { return &l.Timeout }, maxTimeout)
 	checkLimit := t.checkBounds
@@ -265,8 +265,8 @@ func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typ
 	}
 }
 
-// rateValue returns the parameter for the rate: a number of operations per second, or a percentage of
-// another trial's throughput. Flags do not accept percentages, because a command has no other
+// rateValue returns the parameter for the rate: a number of operations per second, or a percentage
+// of another trial's throughput. Flags do not accept percentages, because a command has no other
 // trial.
 func rateValue() value {
 	return typedValue[Rate]{

@@ -78,8 +78,8 @@ type Ranges struct {
 	Scan       Scan
 }
 
-// TrialOptions holds what a trial does to the store in addition to sending the load, such as compaction
-// and cleanup, and which unusual conditions the trial accepts.
+// TrialOptions holds what a trial does to the store in addition to sending the load, such as
+// compaction and cleanup, and which unusual conditions the trial accepts.
 type TrialOptions struct {
 	Compact Compaction
 	// CompactFirst compacts the store's history between the preload and the load.
@@ -140,7 +140,7 @@ func (a Arrival) String() string {
 // Rate is a number of operations per second, or a percentage of an earlier trial's throughput.
 type Rate struct {
 	PerSecond   float64
-	Percent     float64 // percentage of the throughput of the trial Of, if Of is not empty
+	Percent     float64 // percentage of the throughput of the trial SourceTrial, if SourceTrial is not empty
 	SourceTrial string
 }
 
@@ -160,8 +160,9 @@ type Watch struct {
 	// WatchedKeys is the number of watched keys. The watched keys are the first keys of the load's
 	// key space. 0 means all keys. Watcher w starts at key w modulo the number of watched keys.
 	WatchedKeys uint64
-	// KeysPerWatcher is the number of consecutive keys that a watcher watches, beginning with the key at
-	// which the watcher starts. It does not extend past the last key of the key space. 0 means 1.
+	// KeysPerWatcher is the number of consecutive keys that a watcher watches, beginning with the
+	// key at which the watcher starts. It does not extend past the last key of the key space. 0
+	// means 1.
 	KeysPerWatcher uint64
 	PrevKV         bool // events contain the previous values
 	// Mode is the kind of watch. kv.AnyWatch uses the store's default kind.
@@ -170,11 +171,12 @@ type Watch struct {
 	// Key is the only key that all watchers watch, or empty to watch keys of the load. The
 	// latencies of events for Key are not measured.
 	Key []byte
-	// StartRevision is the first revision to watch. If Start is 0, watchers receive only events for writes
-	// after their creation. If Expect is set, the run sets Start.
+	// StartRevision is the first revision to watch. If StartRevision is 0, watchers receive only
+	// events for writes after their creation. If EarlierEvents is set, the run sets StartRevision.
 	StartRevision int64
-	// EarlierEvents is the number of earlier events per key that each watcher must receive, in addition to
-	// the events for the load's writes. The load ends when all watchers have received them.
+	// EarlierEvents is the number of earlier events per key that each watcher must receive, in
+	// addition to the events for the load's writes. The load ends when all watchers have received
+	// them.
 	EarlierEvents uint32
 	// CreatedInWindow delays the creation of the watchers until the measurement window opens.
 	CreatedInWindow bool
@@ -211,7 +213,7 @@ type Scan struct {
 }
 
 // Cleanup selects what is removed after a load. On a running cluster, the keys of all trials are
-// removed at the end of the run unless Keep is set.
+// removed at the end of the run unless KeepKeys is set.
 type Cleanup struct {
 	// Keys removes every key with the load's prefix after the trial, even if the trial failed.
 	// Before the trial, no key may have the prefix.

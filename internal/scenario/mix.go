@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mixValue returns the parameter for the operations of a load. In a flag, the operations have the form
-// put=20,get=80. If reads have different consistency levels, each level follows its operation after
-// a colon, as in get:local=40.
+// mixValue returns the parameter for the operations of a load. In a flag, the operations have the
+// form put=20,get=80. If reads have different consistency levels, each level follows its operation
+// after a colon, as in get:local=40.
 func mixValue() value {
 	return typedValue[[]Operation]{
 		field: func(l *Load) *[]Operation { return &l.Mix }, placeholder: "OPERATION=WEIGHT,...", boundsText: "weights from 1e-9 to 1e9",

@@ -18,8 +18,8 @@ type Options struct {
 	Assignments []Assignment
 	// RepeatRule is the rule for repeating trials. It overrides the rule in the file.
 	RepeatRule RepeatRule
-	// RunningCluster is the running cluster that all trials use instead of the clusters in the file, or
-	// nil.
+	// RunningCluster is the running cluster that all trials use instead of the clusters in the
+	// file, or nil.
 	RunningCluster *RunningCluster
 }
 

@@ -53,9 +53,9 @@ func (s *Scenario) Round(n int) []Trial {
 	return round
 }
 
-// groupByCluster groups the trials of a round by cluster. The groups are in the order of their first
-// trial, and the trials in a group keep their random order. A cluster is then started only once per
-// round.
+// groupByCluster groups the trials of a round by cluster. The groups are in the order of their
+// first trial, and the trials in a group keep their random order. A cluster is then started only
+// once per round.
 func groupByCluster(round []Trial) []Trial {
 	ranks := make(map[string]int, len(round))
 	for _, t := range round {
@@ -116,8 +116,8 @@ func orderBySource(round []Trial) []Trial {
 	return out
 }
 
-// deriveSeed returns a number that depends on the seed and the other arguments. The number has only 63
-// bits, so that every flag and file that takes a seed accepts it.
+// deriveSeed returns a number that depends on the seed and the other arguments. The number has only
+// 63 bits, so that every flag and file that takes a seed accepts it.
 func deriveSeed(seed uint64, purpose string, repeat int, name string) uint64 {
 	text := binary.BigEndian.AppendUint64([]byte(purpose), seed)
 	text = binary.BigEndian.AppendUint64(text, uint64(repeat))
@@ -125,8 +125,8 @@ func deriveSeed(seed uint64, purpose string, repeat int, name string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8]) >> 1
 }
 
-// checkRateSources checks each rate that depends on another trial. That trial must exist, and must run before
-// the rate is needed.
+// checkRateSources checks each rate that depends on another trial. That trial must exist, and must
+// run before the rate is needed.
 func (p *fileParser) checkRateSources(trials []*builder, ordered bool) {
 	index := make(map[string]int, len(trials))
 	var names []string
@@ -160,8 +160,8 @@ func (p *fileParser) checkRateSources(trials []*builder, ordered bool) {
 	}
 }
 
-// startsCycle reports whether trial i depends on itself through other trials and is the first trial in
-// that cycle. Each cycle is then reported only once.
+// startsCycle reports whether trial i depends on itself through other trials and is the first trial
+// in that cycle. Each cycle is then reported only once.
 func startsCycle(trials []*builder, index map[string]int, i int) bool {
 	current := i
 	for range trials {

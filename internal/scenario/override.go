@@ -75,7 +75,7 @@ func (p *fileParser) checkExec(trials []*builder) {
 	}
 }
 
-// Redacted returns the assignment without a password. If the value may contain a password, Shown
+// Redacted returns the assignment without a password. If the value may contain a password, Redacted
 // returns only the key. This includes unknown keys, because such a key may be a misspelled "user".
 func (a Assignment) Redacted(apps []application.Application) string {
 	key, entry, _ := strings.Cut(a.Key, ".")
@@ -91,8 +91,8 @@ func (p *fileParser) assignmentPosition(a Assignment) position {
 	return position{assignment: a.Redacted(p.apps)}
 }
 
-// assignmentsNote returns a note for the report about the assignments that affect the trial, or an empty
-// string if there are none.
+// assignmentsNote returns a note for the report about the assignments that affect the trial, or an
+// empty string if there are none.
 func (b *builder) assignmentsNote() string {
 	var parts []string
 	for _, a := range b.options.Assignments {
@@ -111,7 +111,8 @@ func (b *builder) assignmentsNote() string {
 	return "set on the command line: " + strings.Join(parts, ", ")
 }
 
-// readAssignments reads the assignments into the highest layer. It merges entries of the same mapping.
+// readAssignments reads the assignments into the highest layer. It merges entries of the same
+// mapping.
 func (p *fileParser) readAssignments() {
 	p.assignmentLayer = layer{}
 	for _, a := range p.options.Assignments {
@@ -161,8 +162,8 @@ func (p *fileParser) checkRepeatedAssignments() {
 	}
 }
 
-// checkClusterAssignments rejects a --set assignment that concerns a running cluster if it contradicts a
-// flag: a flag that selects a server to start, or --endpoints.
+// checkClusterAssignments rejects a --set assignment that concerns a running cluster if it
+// contradicts a flag: a flag that selects a server to start, or --endpoints.
 func (p *fileParser) checkClusterAssignments() {
 	if e, ok := p.assignmentLayer["endpoints"]; ok {
 		switch {

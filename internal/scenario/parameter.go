@@ -20,16 +20,16 @@ type Parameter struct {
 	Meaning string
 	// Range describes the valid values. If it is empty, the description in value applies.
 	Range string
-	// DifferenceName is the parameter's name in sentences about differences between two loads. Comparisons
-	// of loads ignore parameters without this name.
+	// DifferenceName is the parameter's name in sentences about differences between two loads.
+	// Comparisons of loads ignore parameters without this name.
 	DifferenceName string
-	// Presentation defines how reports show the parameter. It is nil if reports do not show the parameter,
-	// or if the table has fixed columns for it.
+	// Presentation defines how reports show the parameter. It is nil if reports do not show the
+	// parameter, or if the table has fixed columns for it.
 	Presentation *Presentation
 	// Note is a sentence that reports print for a load with this parameter.
 	Note string
-	// Operations selects the operations for which the parameter has a meaning. If WholeMix is set, all
-	// operations in the mix must be among them.
+	// Operations selects the operations for which the parameter has a meaning. If WholeMix is set,
+	// all operations in the mix must be among them.
 	Operations operations
 	WholeMix   bool
 	// Features are the features that the store must have.
@@ -70,13 +70,14 @@ type column struct {
 	title string
 	cell  func(*Trial) string
 	// optional omits the column if no trial has the parameter. Otherwise, the cells of trials
-	// without the parameter contain the text in the field none.
+	// without the parameter contain the text in the field emptyText.
 	optional  bool
 	emptyText string
 }
 
-// Presentation defines how reports show one parameter of a load, or several related parameters. If the
-// values are the same in all trials, reports show them above the table, and otherwise in a column.
+// Presentation defines how reports show one parameter of a load, or several related parameters. If
+// the values are the same in all trials, reports show them above the table, and otherwise in a
+// column.
 type Presentation struct {
 	Title string // title of the column
 	// Cell returns the text in the column, and Heading the phrase above the table. Both return an

@@ -260,8 +260,8 @@ func watchField[T any](field func(*Watch) *T) func(*Load) *T {
 
 const oneByte = "at least 1 byte"
 
-// keySpaceValue returns the parameter for the number of keys. The number is checked together with the
-// key size, because its default depends on other values.
+// keySpaceValue returns the parameter for the number of keys. The number is checked together with
+// the key size, because its default depends on other values.
 func keySpaceValue() value {
 	t := integerValue(func(l *Load) *uint64 { return &l.KeySpace }, 1, maxKeySpace)
 	t.checkBounds = nil
@@ -274,8 +274,8 @@ func prefixValue() value {
 	return t
 }
 
-// watchedKeyValue returns the parameter for the only key that all watchers watch. If the key is given,
-// it must not be empty.
+// watchedKeyValue returns the parameter for the only key that all watchers watch. If the key is
+// given, it must not be empty.
 func watchedKeyValue() value {
 	t := textValue(watchField(func(w *Watch) *[]byte { return &w.Key }), "KEY", oneByte)
 	t.fromFile = func(d *draft, key string, n *node) ([]byte, error) {
@@ -288,15 +288,15 @@ func watchedKeyValue() value {
 	return t
 }
 
-// all is the word that selects the whole key space. Until the size of the key space is known, the
-// value is wholeKeySpace.
+// allKeysWord is the word that selects the whole key space. Until the size of the key space is
+// known, the value is wholeKeySpace.
 const (
 	allKeysWord   = "all"
 	wholeKeySpace = math.MaxUint64
 )
 
-// keysPerWatcherValue is the parameter for the number of keys that each watcher watches. Its value is a
-// number or the word all.
+// keysPerWatcherValue is the parameter for the number of keys that each watcher watches. Its value
+// is a number or the word all.
 type keysPerWatcherValue struct{ typedValue[uint64] }
 
 func newKeysPerWatcherValue() value {

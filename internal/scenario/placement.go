@@ -35,8 +35,8 @@ func hostNames(hosts []Host) string {
 	return strings.Join(names, ", ")
 }
 
-// MemberHosts returns the names of the hosts on which the trial's members run, in turn: the hosts in
-// members-on, or all hosts if the trial has no members-on.
+// MemberHosts returns the names of the hosts on which the trial's members run, in turn: the hosts
+// in members-on, or all hosts if the trial has no members-on.
 func (s *Scenario) MemberHosts(t *Trial) []string {
 	if len(t.Cluster.Hosts) > 0 || t.Cluster.RunningCluster != nil {
 		return t.Cluster.Hosts
@@ -44,8 +44,8 @@ func (s *Scenario) MemberHosts(t *Trial) []string {
 	return s.hostNames(func(string) bool { return true })
 }
 
-// WorkerHosts returns the names of the hosts on which the trial's workers run, in turn. These are the
-// hosts in workers-on. If the trial has several workers but no workers-on, they are the hosts
+// WorkerHosts returns the names of the hosts on which the trial's workers run, in turn. These are
+// the hosts in workers-on. If the trial has several workers but no workers-on, they are the hosts
 // without a member, or all hosts if every host has a member. If the list is empty, this machine
 // generates the load.
 func (s *Scenario) WorkerHosts(t *Trial) []string {

@@ -56,7 +56,8 @@ const (
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// reservedEnvPrefix is the prefix of environment variables that quorumbench itself sets for members.
+// reservedEnvPrefix is the prefix of environment variables that quorumbench itself sets for
+// members.
 const reservedEnvPrefix = "QUORUMBENCH_"
 
 // setEnv reads the environment variables for the members.

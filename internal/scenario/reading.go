@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Presentations returns the readings of all parameters, without duplicates, in the order of reports:
-// operations first, other parameters next, times last.
+// Presentations returns the readings of all parameters, without duplicates, in the order of
+// reports: operations first, other parameters next, times last.
 func Presentations() []*Presentation {
 	first := []*Presentation{&connectionsPresentation, &keySizePresentation, &valueSizePresentation, &keysPresentation, &rangesPresentation, &compactionPresentation, &transactionPresentation}
 	last := []*Presentation{&warmupPresentation, &windowPresentation, &timeoutPresentation}
@@ -85,8 +85,8 @@ func connectionsHeading(l *Load) string {
 	return text.Plural(uint64(l.Connections), "connection")
 }
 
-// readsFixedRange reports whether the load only reads a given key or interval. The load's key size and
-// value size then have no meaning.
+// readsFixedRange reports whether the load only reads a given key or interval. The load's key size
+// and value size then have no meaning.
 func (l *Load) readsFixedRange() bool { return len(l.RangeKey) > 0 && len(l.Mix) < 2 }
 
 // keySizeCell returns the size of keys: the prefix, if there is one, and the size after it.

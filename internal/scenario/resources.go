@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// fitConnections adapts the number of connections to the number of clients. inFlight is the number of
-// operations that the store accepts at the same time on one connection; 0 means no limit. fit
-// returns a sentence about a change that the user does not expect, and "" otherwise.
+// fitConnections adapts the number of connections to the number of clients. inFlight is the number
+// of operations that the store accepts at the same time on one connection; 0 means no limit.
+// fitConnections returns a sentence about a change that the user does not expect, and "" otherwise.
 func (l *Load) fitConnections(inFlight int) string {
 	requested := l.Connections
 	if l.NewConnection {
@@ -35,10 +35,10 @@ func (l *Load) fitConnections(inFlight int) string {
 	return ""
 }
 
-// dedicateConnections gives each client its own connection if the load mixes operations or consistency
-// levels, and the store responds in order on a connection. On a shared connection, a slow operation
-// would delay quick operations that were sent after it. dedicateConnections returns a sentence if it changes
-// the number of connections, and "" otherwise.
+// dedicateConnections gives each client its own connection if the load mixes operations or
+// consistency levels, and the store responds in order on a connection. On a shared connection, a
+// slow operation would delay quick operations that were sent after it. dedicateConnections returns
+// a sentence if it changes the number of connections, and "" otherwise.
 func (l *Load) dedicateConnections(ordered bool) string {
 	if !ordered || len(l.Mix) < 2 || l.Connections < 1 || l.Connections >= l.Clients {
 		return ""
@@ -114,7 +114,8 @@ func (l *Load) checkMemory(c *checks) {
 	l.checkTotalMemory(c)
 }
 
-// checkTotalMemory rejects a load that needs more than MaxMemory, and names the part that needs the most.
+// checkTotalMemory rejects a load that needs more than MaxMemory, and names the part that needs the
+// most.
 func (l *Load) checkTotalMemory(c *checks) {
 	type need struct {
 		key, what string

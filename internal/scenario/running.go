@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// RunningClusterPrefix is the default prefix for keys on a running cluster. Other programs use no keys with
-// this prefix.
+// RunningClusterPrefix is the default prefix for keys on a running cluster. Other programs use no
+// keys with this prefix.
 const RunningClusterPrefix = "quorumbench/"
 
-// runningClusterPrefix returns the default prefix of an application's keys on a running cluster: the
-// application's own prefix after RunningClusterPrefix, or after a similar prefix in the style of the
-// application's key names.
+// runningClusterPrefix returns the default prefix of an application's keys on a running cluster:
+// the application's own prefix after RunningClusterPrefix, or after a similar prefix in the style
+// of the application's key names.
 func runningClusterPrefix(d *application.Definition) string {
 	switch p := d.Prefix; {
 	case strings.HasPrefix(p, "/"):
@@ -43,8 +43,8 @@ func (b *builder) usesRunningCluster() bool {
 	return b.layer.hasKey("endpoints") || b.options.RunningCluster != nil
 }
 
-// setDefaultPrefix gives a load on a running cluster its default prefix. It also makes the run remove
-// the load's keys at the end, unless the user disabled that.
+// setDefaultPrefix gives a load on a running cluster its default prefix. It also makes the run
+// remove the load's keys at the end, unless the user disabled that.
 func (b *builder) setDefaultPrefix() {
 	l := &b.load
 	if !b.usesRunningCluster() {
@@ -97,8 +97,8 @@ func (l *Load) ClusterWideChanges() (all []string) {
 	return all
 }
 
-// MaintenanceFeatures returns the store features that the changes in ClusterWideChanges need: kv.Compaction
-// and kv.Defragmentation.
+// MaintenanceFeatures returns the store features that the changes in ClusterWideChanges need:
+// kv.Compaction and kv.Defragmentation.
 func (l *Load) MaintenanceFeatures() (all []kv.Feature) {
 	for _, c := range l.changes() {
 		if !slices.Contains(all, c.feature) {

@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// minScaledDuration is the shortest duration after scaling. A shorter window would not be meaningful.
+// minScaledDuration is the shortest duration after scaling. A shorter window would not be
+// meaningful.
 const minScaledDuration = time.Second
 
 // Unscaled holds the values of a trial before scaling. A field is 0 if scaling did not change the

@@ -15,7 +15,7 @@ type Scenario struct {
 	// Ordered keeps the trials in the order of the file. If it is false, Seed determines a random
 	// order with interleaved repeats.
 	Ordered bool
-	// Trials are in the order of execution. If Until is set, they are only the first round.
+	// Trials are in the order of execution. If RepeatRule is set, they are only the first round.
 	Trials []Trial
 	// Hosts are the machines to use. If empty, only this machine is used.
 	Hosts []Host
@@ -37,7 +37,7 @@ type Trial struct {
 	Name    string // for example put-leader; only the repeats of a trial share a name
 	Number  int    // position in the file, starting at 1
 	Repeat  int    // starts at 1
-	Repeats int    // number of repeats; 0 if Until determines it
+	Repeats int    // number of repeats; 0 if RepeatRule determines it
 	Cluster Cluster
 	Load    Load
 	// WorkerHosts lists the hosts in workers-on; see Scenario.WorkerHosts.

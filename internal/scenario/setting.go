@@ -101,8 +101,8 @@ func applicationParameter(apps []application.Application) *Parameter {
 		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, emptyText: "none"}}
 }
 
-// applicationNameValue is the parameter for the application's name. Records contain it together with
-// the application's settings.
+// applicationNameValue is the parameter for the application's name. Records contain it together
+// with the application's settings.
 type applicationNameValue struct{ typedValue[string] }
 
 func (n applicationNameValue) encode(l *Load) any {

@@ -120,7 +120,8 @@ func rootMapping(file *ast.File) (*node, error) {
 	return n, nil
 }
 
-// tokenPosition returns the position of a token. The library counts the columns of some tokens from 0.
+// tokenPosition returns the position of a token. The library counts the columns of some tokens from
+// 0.
 func tokenPosition(t *token.Token) position {
 	if t == nil || t.Position == nil {
 		return position{line: 1, column: 1}
@@ -140,8 +141,8 @@ type node struct {
 	pos      position
 	raw      ast.Node // for a store's settings
 	fromFlag bool     // set if the value is from a flag
-	// isPartial is set if the mapping only changes entries of another mapping. It is merged over the
-	// other mapping when that mapping is known.
+	// isPartial is set if the mapping only changes entries of another mapping. It is merged over
+	// the other mapping when that mapping is known.
 	isPartial bool
 	base      *node
 }
@@ -217,8 +218,8 @@ func convert(source ast.Node) (*node, error) {
 	return nil, n.pos.errorf("this YAML syntax is not supported; write a value, a list or a mapping")
 }
 
-// startPosition returns the position at which a value begins. For a mapping in block style, the library
-// reports the position of the first colon.
+// startPosition returns the position at which a value begins. For a mapping in block style, the
+// library reports the position of the first colon.
 func startPosition(n ast.Node) position {
 	switch v := n.(type) {
 	case *ast.MappingNode:
@@ -351,8 +352,8 @@ func parseUnquoted[T any](n *node, key, what string, parse func(string) (T, erro
 	return v, n.pos.errorf("%s must be %s, not %s", key, what, n.describe())
 }
 
-// parseWord reads a word and parses it. If an error does not mention the key, parsed puts the key in
-// front of it.
+// parseWord reads a word and parses it. If an error does not mention the key, parseWord puts the
+// key in front of it.
 func parseWord[T any](n *node, key string, parse func(string) (T, error)) (T, error) {
 	var zero T
 	if n.kind != scalar {

@@ -24,11 +24,11 @@ type Options struct {
 	MaxRate     float64        // highest rate
 	WarmUp      *time.Duration // maximum warm-up of a cluster that was just started; if nil, MaxWarmUp or a fifth of the time limit
 	OverKey     string         // key of a parameter; each of its Values has a separate search; empty for a single search
-	Values      []string       // values of the parameter Over
+	Values      []string       // values of the parameter OverKey
 	Parameter   *Parameter     // parameter whose largest value is searched; nil to search for the highest rate
 
-	// SlowStartReason returns the reason why a store is slower just after it was started, or "" if no
-	// reason is known.
+	// SlowStartReason returns the reason why a store is slower just after it was started, or "" if
+	// no reason is known.
 	SlowStartReason func(store string) string
 	Display         Display
 	Now             func() time.Time
@@ -109,8 +109,8 @@ func (s *searches) next(before *record.Trial) (runner.PlannedTrial, error) {
 	}
 }
 
-// handlePreloadFailure calls seeker.unprepared. If the search continues, unprepared subtracts the trial from
-// the number of planned trials, because the trial did not start.
+// handlePreloadFailure calls seeker.handlePreloadFailure. If the search continues, it subtracts the
+// trial from the number of planned trials, because the trial did not start.
 func (s *searches) handlePreloadFailure(why error) bool {
 	if !s.current.handlePreloadFailure(why) {
 		return false

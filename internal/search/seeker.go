@@ -131,8 +131,8 @@ func nameRate(rate float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// parameterTrial returns the trial for the parameter's value in the current plan. number is the trial's
-// number in the run.
+// parameterTrial returns the trial for the parameter's value in the current plan. number is the
+// trial's number in the run.
 func (s *seeker) parameterTrial(number int) (*scenario.Trial, error) {
 	t, err := s.Parameter.trial(s.plan.Rate)
 	if err != nil {
@@ -144,10 +144,10 @@ func (s *seeker) parameterTrial(number int) (*scenario.Trial, error) {
 	return t, nil
 }
 
-// handlePreloadFailure handles a store that could not be prepared for a value. If the store ran out of space,
-// the search ends. After any other failure, such as a lost connection, the search tries the value
-// again a few times. unprepared returns false if no trial has ended yet; the failure then ends the
-// run.
+// handlePreloadFailure handles a store that could not be prepared for a value. If the store ran out
+// of space, the search ends. After any other failure, such as a lost connection, the search tries
+// the value again a few times. handlePreloadFailure returns false if no trial has ended yet; the
+// failure then ends the run.
 func (s *seeker) handlePreloadFailure(why error) bool {
 	if len(s.found.Trials) == 0 {
 		return false
@@ -215,8 +215,8 @@ func (s *seeker) addTrial(t *record.Trial) error {
 	return nil
 }
 
-// addWarmUpTrial adds the result of a warm-up trial. After the warm-up, the first rate is a fraction of the
-// closed loop's throughput, unless the options set the first rate.
+// addWarmUpTrial adds the result of a warm-up trial. After the warm-up, the first rate is a
+// fraction of the closed loop's throughput, unless the options set the first rate.
 func (s *seeker) addWarmUpTrial(t *record.Trial) {
 	s.found.WarmUp = s.warmUp.addTrial(t.PerSecond, s.SlowStartReason(s.load.Cluster.Store))
 	s.found.Trials = append(s.found.Trials, record.CapacityTrial{Purpose: record.PurposeWarmUp, BadShares: []*float64{}})
@@ -264,8 +264,8 @@ func (s *seeker) recordProgress(more bool) {
 	}
 }
 
-// recordInterval returns an interval in the form that records use: in operations per second and, if a
-// parameter is searched, also in values of the parameter.
+// recordInterval returns an interval in the form that records use: in operations per second and, if
+// a parameter is searched, also in values of the parameter.
 func (s *seeker) recordInterval(i capacity.Interval) (period record.CapacityPeriod) {
 	isMet := i.Estimate > 0 // no estimate unless at least one rate met the objective
 	p := s.Parameter

@@ -18,8 +18,8 @@ const (
 	minWarmUpTrials = 2           // minimum number of trials before the store can count as warm
 )
 
-// warmUpPlanner plans closed-loop trials until a trial is not clearly faster than all previous trials. A
-// nil warming plans no trials.
+// warmUpPlanner plans closed-loop trials until a trial is not clearly faster than all previous
+// trials. A nil warmUpPlanner plans no trials.
 type warmUpPlanner struct {
 	trialTime time.Duration
 	remaining time.Duration

@@ -16,10 +16,10 @@ type ConnectionInfo struct {
 	// connection. The Lost method of Previous has already been called. A codec with a session can
 	// continue the session of Previous.
 	Previous Codec
-	// BufferBudget limits the total memory that the loop's connections use for incomplete responses.
-	// Without a limit, a server could begin any number of responses and exhaust the memory. A codec
-	// takes its buffers from Parts and returns them in Lost. If Parts is nil, this connection has a
-	// separate limit.
+	// BufferBudget limits the total memory that the loop's connections use for incomplete
+	// responses. Without a limit, a server could begin any number of responses and exhaust the
+	// memory. A codec takes its buffers from BufferBudget and returns them in Lost. If BufferBudget
+	// is nil, this connection has a separate limit.
 	BufferBudget *parts.Budget
 }
 
@@ -47,7 +47,7 @@ type Codec interface {
 	Submit(op *Op)
 	// Cancel abandons an operation after its timeout. It reports whether the operation's slot is
 	// free now. If the slot is not free, the late response will free it and produce an Event with
-	// What == Late.
+	// Type == LateResponse.
 	Cancel(tag uint32) (free bool)
 	// Feed parses received bytes. It appends to the slice events every event that the bytes
 	// complete, and returns the extended slice. Byte slices in the events are valid until the next
@@ -79,13 +79,13 @@ type Codec interface {
 type SessionCodec interface {
 	Codec
 	// Close requests the end of the session, as the last request on the connection. The response
-	// becomes an event with What == Closed.
+	// becomes an event with Type == SessionClosed.
 	Close()
 	// Session returns the session's number on the server, or 0 if the codec has no session yet.
 	Session() int64
-	// CheckAlive returns an error if the connection has stopped receiving data, and otherwise nil. After
-	// an error, the engine must give up the connection and its open operations. The error's text is
-	// one sentence. The engine calls CheckAlive after Tick.
+	// CheckAlive returns an error if the connection has stopped receiving data, and otherwise nil.
+	// After an error, the engine must give up the connection and its open operations. The error's
+	// text is one sentence. The engine calls CheckAlive after Tick.
 	CheckAlive() error
 }
 
@@ -98,7 +98,7 @@ const (
 	LateResponse                    // the response to a cancelled operation arrived, so the operation's slot is free
 	LockAcquired                    // the operation has acquired its lock; Revision is the fencing token (STMOp.Observer)
 	LockReleasing                   // the operation is about to release its lock
-	SessionClosed                   // the session has ended as requested; At is the revision, if the server reports it
+	SessionClosed                   // the session has ended as requested; StoreRevision is the revision, if the server reports it
 	WatchChange                     // a watch event: a key was written or deleted
 	WatchProgress                   // a progress notification: the watcher has received all events up to Revision
 	WatchEnded                      // a watcher ended with Outcome: the server ended it, or its stream ended
@@ -113,20 +113,20 @@ type Event struct {
 	Member        uint64 // the member that responded; 0 if the protocol does not report it
 	Term          uint64 // the member's term; 0 if the protocol does not report it
 	Revision      int64  // the key's version (its mod revision), for a later CAS. In a WatchProgress: the watcher has received all events up to this revision
-	ModRevision   int64  // In the Done of a read or Watch: the revision of the write that created this version; 0 if it equals Revision. In a Notify: -1 if the event's exact revision is unknown and Revision is only an upper bound
+	ModRevision   int64  // In the OperationDone of a read or Watch: the revision of the write that created this version; 0 if it equals Revision. In a WatchChange: -1 if the event's exact revision is unknown and Revision is only an upper bound
 	StoreRevision int64  // the revision of the whole store at which the operation was executed; for a write, the write's own revision; 0 if unknown (kv.Order)
-	Count         int64  // the number of keys that were read, counted, deleted, or written by a Txn; -1 if the protocol does not report it. In a Notify: the event's index in its message, counted from 0
+	Count         int64  // the number of keys that were read, counted, deleted, or written by a Txn; -1 if the protocol does not report it. In a WatchChange: the event's index in its message, counted from 0
 	ExtraRequests uint32 // number of requests that the operation needed after the first one
 	Retries       uint32 // STM: how often conflicts made the transaction start over
-	Watcher       uint32 // Notify, WatchProgress, Ended: the watcher's number
-	Version       int64  // In a Notify, and for an Op.Call that reads: the number of writes since the key was created; 0 if the key was deleted or does not exist; -1 if the key exists and the number is unknown. In the Done of a Watch: the same number at the start of the watch
+	Watcher       uint32 // WatchChange, WatchProgress, WatchEnded: the watcher's number
+	Version       int64  // In a WatchChange, and for an Op.Call that reads: the number of writes since the key was created; 0 if the key was deleted or does not exist; -1 if the key exists and the number is unknown. In the OperationDone of a Watch: the same number at the start of the watch
 	Key           []byte // the key that was read, if the response contains it
 	Value         []byte // the value that was read
 	Text          []byte // the store's error text; empty if there was no error
-	// In a Notify, PreviousValue and PreviousRevision are the key's previous value and version; empty and 0
-	// if unknown. For a watcher with WatchOp.WatchesLock, and for an Op.Call that reads a key, they
-	// describe the key as a lock: PreviousValue is the name of the lock holder's session, and
-	// PreviousRevision counts how often the lock was acquired.
+	// In a WatchChange, PreviousValue and PreviousRevision are the key's previous value and
+	// version; empty and 0 if unknown. For a watcher with WatchOp.WatchesLock, and for an Op.Call
+	// that reads a key, they describe the key as a lock: PreviousValue is the name of the lock
+	// holder's session, and PreviousRevision counts how often the lock was acquired.
 	PreviousValue    []byte
 	PreviousRevision int64
 }

@@ -21,8 +21,8 @@ type LaunchSpec struct {
 	// installation, and the caller must ignore Process.Path.
 	Remote   bool
 	Settings any // the result of DecodeSettings
-	// JoiningMember is empty for a new cluster. Otherwise the other Members are a running cluster, and
-	// JoiningMember is the name of the member without data that joins it.
+	// JoiningMember is empty for a new cluster. Otherwise the other Members are a running cluster,
+	// and JoiningMember is the name of the member without data that joins it.
 	JoiningMember string
 	// Credentials maps each member's name to the member's certificate. The certificates are used
 	// for TLS with clients and, if PeerTLS is set in a MemberPlace, also for TLS between members.
@@ -83,10 +83,10 @@ type Process struct {
 	DataDir  string            // the member's data; a wipe empties this folder, and fdatasync is measured in it
 	LogFile  string            // file to which standard output and standard error are appended
 	Files    map[string][]byte // files to write before the start: maps each path to the contents
-	// Backends holds further processes of the same member, such as the server that a proxy uses. They
-	// are started before this process, and are stopped, killed and paused with it. Access.Backends
-	// maps this process's Endpoint to their Endpoint. If one of them keeps the member's data, this
-	// process has the same DataDir as that process.
+	// Backends holds further processes of the same member, such as the server that a proxy uses.
+	// They are started before this process, and are stopped, killed and paused with it.
+	// Access.Backends maps this process's Endpoint to their Endpoint. If one of them keeps the
+	// member's data, this process has the same DataDir as that process.
 	Backends []Process
 }
 

@@ -76,8 +76,8 @@ type RangeOp struct {
 	Streamed bool
 	// PageSize, if not 0, splits a Range into pages with at most this number of keys. The codec
 	// requests one page after the other, all at the first page's revision. The pages form one
-	// operation: Event.Extra is the number of pages after the first, and Event.Count is the number
-	// of keys on all pages.
+	// operation: Event.ExtraRequests is the number of pages after the first, and Event.Count is the
+	// number of keys on all pages.
 	PageSize int64
 	// Keys, if not nil, receives the keys in the response. All operations on a connection must use
 	// the same Keys.
@@ -131,22 +131,22 @@ type WatchOp struct {
 	// revision of the response.
 	Service bool
 	PrevKV  bool // events contain the key's previous value
-	// If WatchesLock is set, the watcher watches the lock on one key, in a store with kv.SessionLocks.
-	// In its events, Before is the name of the lock holder's session, or empty if no session holds
-	// the lock. PreviousRevision is the number of acquisitions.
+	// If WatchesLock is set, the watcher watches the lock on one key, in a store with
+	// kv.SessionLocks. In its events, PreviousValue is the name of the lock holder's session, or
+	// empty if no session holds the lock. PreviousRevision is the number of acquisitions.
 	WatchesLock bool
 	// Mode is the watch mode; AnyWatch is the store's default.
 	Mode kv.WatchMode
-	// QueryWait is how long each query of a QueryWatch waits if nothing changes; 0 means the store's
-	// default. If Wait is not 0, the store may wait slightly longer.
+	// QueryWait is how long each query of a QueryWatch waits if nothing changes; 0 means the
+	// store's default. If QueryWait is not 0, the store may wait slightly longer.
 	QueryWait time.Duration
-	// ProgressNotifications requests periodic progress notifications. RequireLeader makes the server end the
-	// stream when the member knows no leader. The RequireLeader setting of a stream's first watcher
-	// applies to all watchers on the stream.
+	// ProgressNotifications requests periodic progress notifications. RequireLeader makes the
+	// server end the stream when the member knows no leader. The RequireLeader setting of a
+	// stream's first watcher applies to all watchers on the stream.
 	ProgressNotifications, RequireLeader bool
-	// If RequestProgress is set, the operation creates no watcher. It requests a progress notification for
-	// the stream's watchers, and the codec then reports a WatchProgress event for each watcher. The
-	// operation itself has no Tag and no event.
+	// If RequestProgress is set, the operation creates no watcher. It requests a progress
+	// notification for the stream's watchers, and the codec then reports a WatchProgress event for
+	// each watcher. The operation itself has no Tag and no event.
 	RequestProgress bool
 }
 

@@ -40,7 +40,7 @@ type Applier interface {
 	// acknowledged before the call, as far as the Admin's endpoints know.
 	Newest(ctx context.Context) (int64, error)
 	// Applied returns the revision of the newest write that the i-th endpoint, counted from 0, has
-	// applied. The revision can be compared with Event.Revision or Event.At.
+	// applied. The revision can be compared with Event.Revision or Event.StoreRevision.
 	Applied(ctx context.Context, i int) (int64, error)
 }
 
@@ -51,24 +51,24 @@ type Operator interface {
 	// MoveLeader transfers leadership to the member with this ID
 	// (kv.LeaderTransfer).
 	MoveLeader(ctx context.Context, member uint64) error
-	// PerformMaintenance makes a member perform the maintenance work of a feature: kv.Snapshots, kv.Alarms,
-	// kv.SpaceQuota or kv.AuthSwitch. It returns when the work is complete. If undo is not nil, the
-	// caller must call undo to reverse the work, even if Work returned an error, and before it
-	// closes the Admin.
+	// PerformMaintenance makes a member perform the maintenance work of a feature: kv.Snapshots,
+	// kv.Alarms, kv.SpaceQuota or kv.AuthSwitch. It returns when the work is complete. If undo is
+	// not nil, the caller must call undo to reverse the work, even if PerformMaintenance returned
+	// an error, and before it closes the Admin.
 	PerformMaintenance(ctx context.Context, feature kv.Feature, member Member) (undo func(context.Context) error, err error)
 	// Replace removes a stopped member from the cluster. The cluster then expects a member without
-	// data to replace the removed member (kv.Replacement, LaunchSpec.Joining). The Admin's
+	// data to replace the removed member (kv.Replacement, LaunchSpec.JoiningMember). The Admin's
 	// endpoints must be those of the other members.
 	Replace(ctx context.Context, removed Member) error
 
 	// AddLearner adds a non-voting member to the cluster. The caller starts its process afterwards
-	// (kv.Learners, LaunchSpec.Joining).
+	// (kv.Learners, LaunchSpec.JoiningMember).
 	AddLearner(ctx context.Context, place kv.MemberPlace) error
 	// Promote makes a learner a voting member. It waits until the learner has
 	// caught up and votes.
 	Promote(ctx context.Context, place kv.MemberPlace) error
-	// RemoveMember removes a voting or non-voting member from the cluster. It also returns nil if the
-	// member does not belong to the cluster.
+	// RemoveMember removes a voting or non-voting member from the cluster. It also returns nil if
+	// the member does not belong to the cluster.
 	RemoveMember(ctx context.Context, place kv.MemberPlace) error
 
 	// CheckRights returns an error if the user lacks the right to perform the given operation,
@@ -86,8 +86,8 @@ type Operator interface {
 	// processes one endpoint after the other.
 	Defragment(ctx context.Context) error
 	// Hash returns a hash for each endpoint. The hashes cover all keys and values up to one
-	// revision, which is the same for all endpoints (kv.Hashes). Hash returns ErrNotCaughtUp if a member
-	// has not reached that revision yet.
+	// revision, which is the same for all endpoints (kv.Hashes). Hash returns ErrNotCaughtUp if a
+	// member has not reached that revision yet.
 	Hash(ctx context.Context) ([]MemberHash, error)
 }
 
@@ -128,9 +128,10 @@ type Cleaner interface {
 	// DeletePrefix deletes every key with the prefix, which must not be empty. It returns the
 	// number of deleted keys.
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
-	// KeysWithPrefix returns the names of at most limit keys with the prefix. more is set if the store
-	// contains further keys with the prefix. The names have the same form as the prefix. In a store
-	// with folders, KeysWithPrefix returns a folder below the prefix instead of the keys in that folder.
+	// KeysWithPrefix returns the names of at most limit keys with the prefix. more is set if the
+	// store contains further keys with the prefix. The names have the same form as the prefix. In a
+	// store with folders, KeysWithPrefix returns a folder below the prefix instead of the keys in
+	// that folder.
 	KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error)
 	// Services returns the names of the nodes in the service catalog whose names start with the
 	// prefix (kv.Services).
@@ -171,16 +172,16 @@ type Leaser interface {
 	// LeaseNames returns the names of leases that Grant returned, in the same order, or nil if the
 	// store does not identify leases by names.
 	LeaseNames(ids []int64) []string
-	// LeasesWithPrefix returns the names of the leases that have at least one key and whose keys all have
-	// the prefix. It applies a time limit to each of its requests.
+	// LeasesWithPrefix returns the names of the leases that have at least one key and whose keys
+	// all have the prefix. It applies a time limit to each of its requests.
 	LeasesWithPrefix(ctx context.Context, prefix []byte) (names []string, err error)
-	// EndLeases ends the leases with the given names, which LeasesWithPrefix or Grants has returned. It
-	// ignores unknown leases.
+	// EndLeases ends the leases with the given names, which LeasesWithPrefix or Grants has
+	// returned. It ignores unknown leases.
 	EndLeases(ctx context.Context, names []string) error
 }
 
-// ErrNotCaughtUp means that a member has not yet applied writes that another member has applied. The
-// caller may try again later.
+// ErrNotCaughtUp means that a member has not yet applied writes that another member has applied.
+// The caller may try again later.
 var ErrNotCaughtUp = errors.New("the member has not yet applied all writes that another member has applied")
 
 // MemberHash is the hash of a member's data up to a revision. Two members have the same data if
@@ -231,8 +232,8 @@ type Replayer interface {
 	TapProvider
 	// CanReplay reports whether the store's codecs can send a recorded call again.
 	CanReplay(c *call.Call) bool
-	// RequiredKey returns the key that must exist before the store can execute a part, such as the key
-	// of a node's parent. It returns nil if the part depends on no other key.
+	// RequiredKey returns the key that must exist before the store can execute a part, such as the
+	// key of a node's parent. It returns nil if the part depends on no other key.
 	RequiredKey(p *call.Part) []byte
 }
 

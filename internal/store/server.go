@@ -59,11 +59,11 @@ const (
 // Tool is a program that must be installed on this machine to build or run a server.
 type Tool struct {
 	Name string // the name of the program, which is looked up in PATH, such as mvn
-	// MissingMessage is the message to print if the tool is not installed, such as "ZooKeeper needs Java
-	// 11 or newer; install Java, for example Debian's package default-jre-headless".
+	// MissingMessage is the message to print if the tool is not installed, such as "ZooKeeper needs
+	// Java 11 or newer; install Java, for example Debian's package default-jre-headless".
 	MissingMessage string
-	// NeededToRun is set if the tool is needed to run the server. Otherwise it is needed only to build
-	// the server.
+	// NeededToRun is set if the tool is needed to run the server. Otherwise it is needed only to
+	// build the server.
 	NeededToRun bool
 }
 
@@ -77,7 +77,8 @@ type ServerCheck struct {
 	Args []string
 	// ExpectedOutput is a text that the binary's output must contain.
 	ExpectedOutput string `json:"Says"` // the hash of built servers contains this name
-	// RequiredFiles lists files that the result must contain, such as lib/zookeeper-3.9.5.jar (Maven).
+	// RequiredFiles lists files that the result must contain, such as lib/zookeeper-3.9.5.jar
+	// (Maven).
 	RequiredFiles []string `json:"Holds"` // the hash of built servers contains this name
 	// Sums maps files that are identical on all machines, such as jars, to their expected SHA-256
 	// hashes in hexadecimal. Go modules need no Sums, because go.sum has their hashes.
@@ -112,7 +113,7 @@ func (s ServerSource) Pick(requested string) (ServerSource, error) {
 }
 
 // PickVersion returns the requested version without a leading v, or the first known version if
-// asked is empty. If the version is not known, the error lists the known versions.
+// requested is empty. If the version is not known, the error lists the known versions.
 func PickVersion(name, requested string, known []string) (string, error) {
 	if requested == "" && len(known) > 0 {
 		return known[0], nil
@@ -125,7 +126,7 @@ func PickVersion(name, requested string, known []string) (string, error) {
 }
 
 // BuiltInServer implements Store.Server for a store whose server is part of the quorumbench
-// binary. own is the server's only version.
+// binary. onlyVersion is the server's only version.
 func BuiltInServer(name, onlyVersion, requested string) (ServerSource, error) {
 	if v := strings.TrimPrefix(requested, "v"); v != "" && v != onlyVersion {
 		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s, not %s; omit the version, or give the path of a binary with that version (--exec, or exec in a scenario file)", name, onlyVersion, v)

@@ -26,23 +26,23 @@ func (a Access) Timeout() time.Duration {
 	return a.DialTimeout
 }
 
-// IsConnectionRefused reports whether an error means that no process listens at an endpoint. It also
-// looks at the error's text, because some clients do not wrap the original error.
+// IsConnectionRefused reports whether an error means that no process listens at an endpoint. It
+// also looks at the error's text, because some clients do not wrap the original error.
 func IsConnectionRefused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
 // If a server refuses a request because it has received too many requests, the request is sent
-// again after a pause. The first pause is firstRefusal; each further pause is twice as long as the
+// again after a pause. The first pause lasts firstPause; each further pause is twice as long as the
 // previous one. After maxPauses pauses the request fails.
 const (
 	firstPause = 50 * time.Millisecond
 	maxPauses  = 6
 )
 
-// WaitAfterRefusal pauses after a server has refused a request because of too many requests. times is
-// the number of pauses so far for this request. WaitAfterRefusal returns true if the request should then
-// be sent again. It returns false after maxPauses pauses, or if ctx has ended.
+// WaitAfterRefusal pauses after a server has refused a request because of too many requests. pauses
+// is the number of pauses so far for this request. WaitAfterRefusal returns true if the request
+// should then be sent again. It returns false after maxPauses pauses, or if ctx has ended.
 func WaitAfterRefusal(ctx context.Context, pauses int) bool {
 	if pauses >= maxPauses {
 		return false
@@ -211,7 +211,8 @@ func CheckOneCluster(members []Member) error {
 	return nil
 }
 
-// differenceReason returns the reason why two members cannot belong to one cluster, or "" if they can.
+// differenceReason returns the reason why two members cannot belong to one cluster, or "" if they
+// can.
 func differenceReason(a, b *Member) string {
 	switch {
 	case a.Cluster != "" && b.Cluster != "":

@@ -42,8 +42,8 @@ type Store interface {
 	// tries them in order until one responds. If the result is empty, the member reports no
 	// metrics.
 	Metrics(a Access, endpoint string) []MetricSource
-	// Signal parses a log line from one of a member's processes (Process, Process.Backends). The line
-	// does not contain its line break, and may be truncated after a few thousand bytes. Signal
+	// Signal parses a log line from one of a member's processes (Process, Process.Backends). The
+	// line does not contain its line break, and may be truncated after a few thousand bytes. Signal
 	// depends only on line and does not keep a reference to it. ok is false for lines that report
 	// no event, which are most lines.
 	Signal(line []byte) (s Signal, ok bool)
@@ -64,8 +64,8 @@ type Access struct {
 	Authority []byte
 	User      string // empty for no authentication
 	Password  string
-	// Backends maps a proxy's endpoint to the HOST:PORT of the server that the proxy uses. It is set
-	// only in clusters that quorumbench started.
+	// Backends maps a proxy's endpoint to the HOST:PORT of the server that the proxy uses. It is
+	// set only in clusters that quorumbench started.
 	Backends map[string]string
 	// SessionTimeout, if not 0, is the timeout that a load's connection requests for its session in
 	// a store with kv.Ephemeral. The server may choose another timeout. The session expires if the
@@ -135,10 +135,10 @@ type Admin interface {
 	// concurrently for different endpoints. The result contains ID, Role, Term and Leader, if the
 	// member reports them, and Err and ProcessEnded as in Status.
 	Role(ctx context.Context, i int) Member
-	// UncheckedUserReason returns the reason why the cluster did not check the user and the password in
-	// the Access. The reason is the last clause of a sentence. UncheckedUserReason returns an empty
-	// string if the cluster checks the user and the password, or if the store has no users
-	// (kv.Users).
+	// UncheckedUserReason returns the reason why the cluster did not check the user and the
+	// password in the Access. The reason is the last clause of a sentence. UncheckedUserReason
+	// returns an empty string if the cluster checks the user and the password, or if the store has
+	// no users (kv.Users).
 	UncheckedUserReason(ctx context.Context) (reason string, err error)
 	io.Closer
 }
@@ -160,8 +160,8 @@ type Member struct {
 	Term     uint64
 	Leader   uint64 // the leader's ID according to this member; 0 if none or unknown
 	DBSize   int64  // size of the database on disk in bytes
-	// QuotaRemaining is the number of bytes of new data that the member accepts before its quota stops all
-	// writes; 0 if it is unknown or there is no quota.
+	// QuotaRemaining is the number of bytes of new data that the member accepts before its quota
+	// stops all writes; 0 if it is unknown or there is no quota.
 	QuotaRemaining int64
 	// Cluster identifies the member's cluster, for example by etcd's cluster ID; empty if the store
 	// has no such ID.
@@ -170,14 +170,14 @@ type Member struct {
 	// sorted order; empty if the member does not report them.
 	Peers  []string
 	Alarms []string // active alarms, such as NOSPACE
-	// HiddenData is a sentence that states which data the user is not allowed to read, and which right
-	// the user lacks; empty if the user could read everything.
+	// HiddenData is a sentence that states which data the user is not allowed to read, and which
+	// right the user lacks; empty if the user could read everything.
 	HiddenData string
 	// Err is set if the member did not respond; most other fields are then empty. If the member
 	// responds that it cannot serve requests, Err is nil and Role is unknown.
 	Err error
-	// ProcessEnded is set if no process listens at the endpoint, because the process has ended. Err is then
-	// set as well.
+	// ProcessEnded is set if no process listens at the endpoint, because the process has ended. Err
+	// is then set as well.
 	ProcessEnded bool
 }
 
@@ -197,27 +197,29 @@ func (s *Status) Leader() *Member {
 // Promises describes a store's documented guarantees, and the information that its responses
 // contain.
 type Promises struct {
-	// Sources maps each guarantee to its source in the documentation: a sentence or part of a sentence,
-	// with an address. The store does not promise guarantees that are missing from the map.
+	// Sources maps each guarantee to its source in the documentation: a sentence or part of a
+	// sentence, with an address. The store does not promise guarantees that are missing from the
+	// map.
 	Sources map[history.Promise]string
-	// MemberReadLevel is the consistency level of a read that returns a single member's own state. After a
-	// load, each member is read completely at this level. If such a read does not wait for all
-	// acknowledged writes, the store's Admin must implement Applier.
+	// MemberReadLevel is the consistency level of a read that returns a single member's own state.
+	// After a load, each member is read completely at this level. If such a read does not wait for
+	// all acknowledged writes, the store's Admin must implement Applier.
 	MemberReadLevel kv.Consistency
-	// ConflictVersions is set if the Event for a conflict contains the version that caused the conflict: 0
-	// if the key did not exist, -1 if the version is unknown.
+	// ConflictVersions is set if the Event for a conflict contains the version that caused the
+	// conflict: 0 if the key did not exist, -1 if the version is unknown.
 	ConflictVersions bool
-	// AmbiguousResults is set if the store may have executed a write although its response to the write is a
-	// conflict, or the result of a delete that found no key.
+	// AmbiguousResults is set if the store may have executed a write although its response to the
+	// write is a conflict, or the result of a delete that found no key.
 	AmbiguousResults bool
 	// NoWriteRevisions is set if responses to writes do not contain the revisions of the writes.
 	// The order of the writes is then known only from real time and from the revisions of reads.
 	NoWriteRevisions bool
-	// AtomicRanges is set if a response with several keys reflects one state of the store and contains
-	// the revision of each key.
+	// AtomicRanges is set if a response with several keys reflects one state of the store and
+	// contains the revision of each key.
 	AtomicRanges bool
-	// VersionsCountWrites is set if a version (Event.Revision, Op.Revision) is the number of writes since the
-	// key was created. The same version can then occur again after the key was deleted. Events for
-	// writes contain the version; events for reads also contain the revision (Event.Mod).
+	// VersionsCountWrites is set if a version (Event.Revision, Op.Revision) is the number of writes
+	// since the key was created. The same version can then occur again after the key was deleted.
+	// Events for writes contain the version; events for reads also contain the revision
+	// (Event.ModRevision).
 	VersionsCountWrites bool
 }

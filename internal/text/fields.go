@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// SanitizeFields replaces every string s in the value that v points to by Line(s, MaxField). It finds
-// strings in structs, slices and maps (also in their keys), and behind pointers and interfaces. It
-// is for a value that was just decoded: the value must have no cycles, and no other code may use a
-// part of it. Because SanitizeFields uses reflection, it also covers fields that are added to a struct
-// later.
+// SanitizeFields replaces every string s in the value that v points to by Line(s, MaxField). It
+// finds strings in structs, slices and maps (also in their keys), and behind pointers and
+// interfaces. It is for a value that was just decoded: the value must have no cycles, and no other
+// code may use a part of it. Because SanitizeFields uses reflection, it also covers fields that are
+// added to a struct later.
 func SanitizeFields(v any) { sanitizeFields(reflect.ValueOf(v).Elem()) }
 
 func sanitizeFields(v reflect.Value) {
@@ -42,8 +42,8 @@ func sanitizeFields(v reflect.Value) {
 	}
 }
 
-// sanitizedCopy returns a copy of a value in which the strings are printable. It is for values that cannot
-// be changed in place.
+// sanitizedCopy returns a copy of a value in which the strings are printable. It is for values that
+// cannot be changed in place.
 func sanitizedCopy(v reflect.Value) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
@@ -51,8 +51,8 @@ func sanitizedCopy(v reflect.Value) reflect.Value {
 	return c
 }
 
-// sanitizeEntries makes the keys and values of a map printable. If two keys become equal, the entry whose
-// original key sorts first is kept.
+// sanitizeEntries makes the keys and values of a map printable. If two keys become equal, the entry
+// whose original key sorts first is kept.
 func sanitizeEntries(v reflect.Value) {
 	if v.IsNil() {
 		return

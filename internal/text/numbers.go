@@ -15,7 +15,7 @@ const (
 )
 
 // CheckNumbers returns an error that names the field if a number in v cannot be a measured value.
-// It searches v in the same way as Fields. A number must be finite, at least -1 (which many
+// It searches v in the same way as SanitizeFields. A number must be finite, at least -1 (which many
 // counters use for "unknown"), and at most maxCount or maxSeconds. CheckNumbers ignores
 // unsigned numbers, because they are IDs.
 func CheckNumbers(v any) error { return checkNumbers(reflect.ValueOf(v), "") }

@@ -23,7 +23,7 @@ const (
 // ellipsis marks the end of a shortened text.
 const ellipsis = "…"
 
-// Line makes a text printable as a part of one line. It shortens a text that is longer than `most`
+// Line makes a text printable as a part of one line. It shortens a text that is longer than `limit`
 // bytes and appends an ellipsis. It replaces line breaks, for example between several errors, by
 // semicolons.
 func Line(s string, limit int) string {
@@ -108,7 +108,7 @@ func glyph(b []byte) (length int, unchanged bool) {
 }
 
 // appendTo appends b, in which it replaces characters that are not printable by escape sequences.
-// If keep is set, it leaves line breaks and tabs unchanged.
+// If keepLayout is set, it leaves line breaks and tabs unchanged.
 func appendTo(dst, b []byte, keepLayout bool) []byte {
 	for len(b) > 0 {
 		n, shown := glyph(b)
@@ -149,8 +149,8 @@ func appendCodeUnit(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
 
-// formulaStarts contains the characters with which a formula can start in spreadsheet programs, in ASCII
-// and in full-width form.
+// formulaStarts contains the characters with which a formula can start in spreadsheet programs, in
+// ASCII and in full-width form.
 const formulaStarts = "=+-@\uff1d\uff0b\uff0d\uff20"
 
 // Cell makes a text safe for a cell of a CSV file. It makes the text printable as Line does, and
@@ -200,7 +200,8 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// incompleteBytes returns the number of bytes at the end of b that belong to an incomplete character.
+// incompleteBytes returns the number of bytes at the end of b that belong to an incomplete
+// character.
 func incompleteBytes(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {

@@ -72,8 +72,8 @@ func Seconds(s float64) string {
 	return strconv.FormatFloat(math.Round(s*100)/100, 'f', -1, 64) + " s"
 }
 
-// MeasuredSeconds formats a duration in seconds that was measured with a resolution of one millisecond. It
-// uses at most three significant digits: 4 ms, 181 ms, 1.37 s, 2 s.
+// MeasuredSeconds formats a duration in seconds that was measured with a resolution of one
+// millisecond. It uses at most three significant digits: 4 ms, 181 ms, 1.37 s, 2 s.
 func MeasuredSeconds(s float64) string {
 	if ms := math.Round(s * 1e3); ms < 1000 {
 		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
@@ -107,8 +107,8 @@ func WholePercent(share float64) string {
 	return Percent(share, 0)
 }
 
-// SignedPercent formats a relative change with its sign, for example +12.5 % or -0.3 %. It formats no
-// change as +0.0 %.
+// SignedPercent formats a relative change with its sign, for example +12.5 % or -0.3 %. It formats
+// no change as +0.0 %.
 func SignedPercent(share float64) string {
 	text := Percent(share, 1)
 	if text == "-0.0 %" {

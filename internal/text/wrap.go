@@ -11,7 +11,8 @@ const ScreenWidth = 100
 
 // Wrap breaks a line at spaces into parts of at most width columns. Parts after the first begin
 // with indent spaces. A word that is wider than a part stays whole, so that it can be copied, and a
-// number stays with its unit: for example, Wrap("  a long path", 9, 4) returns "  a long" and "    path".
+// number stays with its unit: for example, Wrap("  a long path", 9, 4) returns "  a long" and "
+// path".
 func Wrap(line string, width, indent int) []string {
 	var parts []string
 	for utf8.RuneCountInString(line) > width {
@@ -66,7 +67,7 @@ func beforeUnit(line string, space int) bool {
 func Indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // Stack divides a table row whose cells have several lines into rows whose cells have one line. It
-// fills up cells that have fewer lines with empty lines: below the text or, if bottom is true,
+// fills up cells that have fewer lines with empty lines: below the text or, if alignBottom is true,
 // above it.
 func Stack(cells [][]string, alignBottom bool) [][]string {
 	height := 0

@@ -29,11 +29,11 @@ const (
 	stealCause
 )
 
-// isMainCause reports whether a cause took a large amount of time from the generator's event loops: more
-// than half as much as the largest cause. PausedNS includes RunDelayNS, which includes ThrottledNS,
-// so blamed subtracts the included times. A single pause that is longer than the remaining paused
-// time means that the process was stopped.
-func (f *Figures) isMainCause(c cause) bool {
+// isMajorCause reports whether a cause took a large amount of time from the generator's event loops:
+// more than half as much as the largest cause. PausedNS includes RunDelayNS, which includes
+// ThrottledNS, so isMajorCause subtracts the included times. A single pause that is longer than the
+// remaining paused time means that the process was stopped.
+func (f *Figures) isMajorCause(c cause) bool {
 	stolen := f.StolenShare * f.Seconds * 1e9
 	times := map[cause]float64{
 		throttledCause: float64(f.ThrottledNS),
@@ -64,8 +64,8 @@ func (f *Figures) busyShare() float64 {
 	return float64(f.LoopCPUNS) / (float64(f.Loops) * f.Seconds * 1e9)
 }
 
-// generatorText returns the words for the load generator in a message. They name the generator's host
-// if the run has several hosts and only one of them generated load.
+// generatorText returns the words for the load generator in a message. They name the generator's
+// host if the run has several hosts and only one of them generated load.
 func (f *Figures) generatorText() string {
 	host := ""
 	for i := range f.Hosts {
@@ -85,7 +85,7 @@ func (f *Figures) generatorText() string {
 // R5GeneratorPaused reports that the load generator's event loops missed their own wake-ups, if R6
 // and R7 do not explain the delay.
 func R5GeneratorPaused(f *Figures) finding {
-	if !f.isMainCause(stoppedCause) {
+	if !f.isMajorCause(stoppedCause) {
 		return noFinding()
 	}
 	return f.judgeEffect(f.generatorEffect(), "%s did not run for %s in total%s, and for up to %s at once: %s",
@@ -116,7 +116,7 @@ func (f *Figures) loopCountText() string {
 
 // R6GeneratorThrottled reports that a control group's CPU quota paused the generator.
 func R6GeneratorThrottled(f *Figures) finding {
-	if !f.isMainCause(throttledCause) {
+	if !f.isMajorCause(throttledCause) {
 		return noFinding()
 	}
 	return f.judgeEffect(f.generatorEffect(), "the control group of %s used up its CPU quota and was paused for %s (sum over its CPUs)",
@@ -125,7 +125,7 @@ func R6GeneratorThrottled(f *Figures) finding {
 
 // R7GeneratorStarved reports that the generator's loops were ready to run but waited for a CPU.
 func R7GeneratorStarved(f *Figures) finding {
-	if !f.isMainCause(cpuWaitCause) {
+	if !f.isMajorCause(cpuWaitCause) {
 		return noFinding()
 	}
 	return f.judgeEffect(f.generatorEffect(), "the threads of %s waited for a CPU for %s of the window",
@@ -134,7 +134,7 @@ func R7GeneratorStarved(f *Figures) finding {
 
 // R8GeneratorLate reports that the generator sent operations or read responses late.
 func R8GeneratorLate(f *Figures) finding {
-	if !f.isMainCause(unknownCause) {
+	if !f.isMajorCause(unknownCause) {
 		return noFinding()
 	}
 	if f.OpenLoop {
@@ -145,7 +145,7 @@ func R8GeneratorLate(f *Figures) finding {
 
 // R9GeneratorSaturated reports that the generator's loops were busy for most of the window.
 func R9GeneratorSaturated(f *Figures) finding {
-	if !f.isMainCause(busyCause) {
+	if !f.isMajorCause(busyCause) {
 		return noFinding()
 	}
 	return f.judgeEffect(f.generatorEffect(), "the event loops of %s were busy %s of the time, so responses had to wait; the figures partly describe the load generator instead of the store",
@@ -160,7 +160,7 @@ func R10CPUSteal(f *Figures) finding {
 		return f.judgeMachines(f.judgeSteal)
 	}
 	e := Effect{}
-	if f.isMainCause(stealCause) {
+	if f.isMajorCause(stealCause) {
 		e = f.generatorEffect()
 	}
 	share := f.StolenShare

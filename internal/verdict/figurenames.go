@@ -35,8 +35,8 @@ func timeNames() [numTimes]string {
 	return names
 }
 
-// PrintedFigures returns the figures that reports print for every trial. A trial is suspect if any of them
-// may be wrong by more than SuspectEffect.
+// PrintedFigures returns the figures that reports print for every trial. A trial is suspect if any
+// of them may be wrong by more than SuspectEffect.
 func PrintedFigures() []string {
 	return []string{Throughput, "mean", "p50", "p90", "p95", "p99", "p99.9", "max"}
 }

@@ -80,8 +80,8 @@ type Load struct {
 	MeanResting    float64
 	MaxInFlight    int    // open loop: the limit
 	WaitedForLimit uint64 // operations in the window that waited for this limit
-	// WaitedForConnection counts the operations in the window that waited for a connection. In an open loop,
-	// Waiting summarizes how long operations waited for MaxInFlight or for a connection.
+	// WaitedForConnection counts the operations in the window that waited for a connection. In an
+	// open loop, Waiting summarizes how long operations waited for MaxInFlight or for a connection.
 	WaitedForConnection uint64
 	Connections         int
 	// ConnectionWaitNS is the mean time that an operation of a closed loop waited for its
@@ -180,8 +180,8 @@ type EventFigures struct {
 	Resubscribed uint64 // how often a watcher had to be re-created
 }
 
-// errorKindsText returns words that list the errors by kind, most frequent first, for example ": 20 timeout,
-// 12 connection_lost". It returns an empty string if the kinds are not known.
+// errorKindsText returns words that list the errors by kind, most frequent first, for example ": 20
+// timeout, 12 connection_lost". It returns an empty string if the kinds are not known.
 func (f *Figures) errorKindsText() string {
 	names := slices.SortedFunc(maps.Keys(f.FailedByKind), func(a, b string) int {
 		return cmp.Or(cmp.Compare(f.FailedByKind[b], f.FailedByKind[a]), cmp.Compare(a, b))
@@ -221,9 +221,9 @@ func (f *Figures) limitEffect(e Effect) Effect {
 	return e
 }
 
-// generatorEffect returns how far the generator may have moved the printed figures. The sample contains all
-// late operations, unless too many operations were late. If the slowest operation is not in the
-// sample, it was therefore not late.
+// generatorEffect returns how far the generator may have moved the printed figures. The sample
+// contains all late operations, unless too many operations were late. If the slowest operation is
+// not in the sample, it was therefore not late.
 func (f *Figures) generatorEffect() Effect {
 	e, top := f.Added.Effect(f.OpenLoop), timeIndex("max")
 	if f.Headline.Max.NS > 1.01*f.Added.Sampled.Max.NS {

@@ -53,8 +53,8 @@ func worstFinding(all []finding) finding {
 	return worst
 }
 
-// unionFigures returns the figures that at least one of two findings affects. If one of the findings
-// affects the whole trial, it returns nil, which means the whole trial.
+// unionFigures returns the figures that at least one of two findings affects. If one of the
+// findings affects the whole trial, it returns nil, which means the whole trial.
 func unionFigures(a, b []string) []string {
 	if a == nil || b == nil {
 		return nil
@@ -64,8 +64,8 @@ func unionFigures(a, b []string) []string {
 	return slices.Compact(both)
 }
 
-// judgeEffect returns the finding for a disturbance with the given effect. The format and its arguments
-// describe the disturbance; judged appends a description of the effect.
+// judgeEffect returns the finding for a disturbance with the given effect. The format and its
+// arguments describe the disturbance; judgeEffect appends a description of the effect.
 func (f *Figures) judgeEffect(e Effect, format string, args ...any) finding {
 	e = f.limitEffect(e)
 	found := finding{state: Valid, effect: e}

@@ -24,20 +24,20 @@ type Host struct {
 	Name    string
 	Lost    string // why the host and its members were lost before the end of the load; empty if they were not
 	Machine string // identifies the machine, because several hosts can be on one machine
-	// HasMembers is set if the host ran members. Load is set if it generated load.
+	// HasMembers is set if the host ran members. GeneratesLoad is set if it generated load.
 	HasMembers, GeneratesLoad bool
 	// These are fractions of the host's total CPU time, as in Generator.
 	StolenShare, BusyShare, ForeignShare float64
 	Processors                           int
-	// ClockErrorNS is the uncertainty of the host's clock, or 0 if the host uses the controller's clock.
-	// Jumps is the number of times that the clock was set. ClockChangeNS is the absolute value of the sum
-	// of these changes.
+	// ClockErrorNS is the uncertainty of the host's clock, or 0 if the host uses the controller's
+	// clock. ClockChanges is the number of times that the clock was set. ClockChangeNS is the
+	// absolute value of the sum of these changes.
 	ClockErrorNS, ClockChangeNS float64
 	ClockChanges                int
 }
 
-// ControllerClock describes the changes to the clock of the controller's machine during a trial: their
-// number and their sum.
+// ControllerClock describes the changes to the clock of the controller's machine during a trial:
+// their number and their sum.
 type ControllerClock struct {
 	ClockChanges  int
 	ClockChangeNS float64
@@ -57,8 +57,8 @@ func (c ControllerClock) finding() finding {
 	return finding{state: Valid, text: fmt.Sprintf(was+"; the recorded times do not show the change, because the run uses a monotonic clock", c.ClockChanges, text.Duration(c.ClockChangeNS))}
 }
 
-// judgeMachines calls judge once for each machine, with a Host that combines the machine's hosts, and
-// returns the worst findings.
+// judgeMachines calls judge once for each machine, with a Host that combines the machine's hosts,
+// and returns the worst findings.
 func (f *Figures) judgeMachines(judge func(h *Host) finding) finding {
 	var all []finding
 	for i := range f.Hosts {
@@ -89,14 +89,14 @@ func joinHosts(names []string) string {
 	return fmt.Sprintf("the machine of hosts %s", strings.Join(names, ", "))
 }
 
-// generatorEffectOn returns the worst effect of the generators on a machine. It ignores generators whose
-// delay has another cause.
+// generatorEffectOn returns the worst effect of the generators on a machine. It ignores generators
+// whose delay has another cause.
 func (f *Figures) generatorEffectOn(h *Host, c cause) (e Effect) {
 	if !h.GeneratesLoad {
 		return e
 	}
 	if len(f.Workers) == 0 {
-		if f.isMainCause(c) {
+		if f.isMajorCause(c) {
 			e = f.generatorEffect()
 		}
 		return e
@@ -108,7 +108,7 @@ func (f *Figures) generatorEffectOn(h *Host, c cause) (e Effect) {
 			continue
 		}
 		own := w.figures(f)
-		if own.StolenShare = h.StolenShare; own.isMainCause(c) {
+		if own.StolenShare = h.StolenShare; own.isMajorCause(c) {
 			e = e.union(own.generatorEffect())
 		}
 	}
@@ -131,8 +131,8 @@ func (f *Figures) judgeSteal(h *Host) finding {
 	return f.judgeEffect(e, "the hypervisor of %s withheld %s of the CPU time that programs needed", h.Name, text.Share(share))
 }
 
-// judgeOtherPrograms applies R23 to the machine h. Other programs slow members down only while no CPU is
-// idle. They slow a generator down only while the generator waits for a CPU.
+// judgeOtherPrograms applies R23 to the machine h. Other programs slow members down only while no
+// CPU is idle. They slow a generator down only while the generator waits for a CPU.
 func (f *Figures) judgeOtherPrograms(h *Host) finding {
 	if h.ForeignShare <= 0 {
 		return noFinding()

@@ -37,8 +37,8 @@ func (f *Figures) fellBehind() bool {
 }
 
 // These are limits for the generator's fraction of the mean response time. If the fraction is at
-// least minGeneratorShare, a note says that the generator contributed to the delay. If it is at least
-// majorGeneratorShare, the note says that the generator fell behind.
+// least minGeneratorShare, a note says that the generator contributed to the delay. If it is at
+// least majorGeneratorShare, the note says that the generator fell behind.
 const (
 	minGeneratorShare   = 0.1
 	majorGeneratorShare = 0.5
@@ -58,9 +58,9 @@ func behindNote(f *Figures) string {
 	return "The store fell behind: " + rates + "."
 }
 
-// generatorShare returns the fraction of the delay that the generator caused. This is the generator's
-// part of the mean response time or, if larger, the part of the missing operations that the
-// generator alone delayed: operations that were never sent although no limit and no lack of a
+// generatorShare returns the fraction of the delay that the generator caused. This is the
+// generator's part of the mean response time or, if larger, the part of the missing operations that
+// the generator alone delayed: operations that were never sent although no limit and no lack of a
 // connection held them back.
 func (f *Figures) generatorShare() float64 {
 	share := 0.0

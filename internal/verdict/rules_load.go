@@ -19,8 +19,8 @@ const (
 	MaxErrors = 0.001
 	// MinBeyond is the minimum number of operations beyond p99 (R12).
 	MinBeyond = 10
-	// MinOldestInFlightAge is the age up to which R15 ignores operations that were in flight when the
-	// window opened.
+	// MinOldestInFlightAge is the age up to which R15 ignores operations that were in flight when
+	// the window opened.
 	MinOldestInFlightAge = 100 * time.Millisecond
 )
 

@@ -2,13 +2,13 @@ package verdict
 
 import "math"
 
-// maxPausesPerOperation is the maximum number of pauses that one operation can encounter on a machine,
-// because it may wait in several processes one after the other. Each pause is at most as long as
-// the longest observed pause.
+// maxPausesPerOperation is the maximum number of pauses that one operation can encounter on a
+// machine, because it may wait in several processes one after the other. Each pause is at most as
+// long as the longest observed pause.
 const maxPausesPerOperation = 3
 
-// minMissingShare is the fraction of missing CPU time below which slowed does not assume that operations
-// encountered pauses.
+// minMissingShare is the fraction of missing CPU time below which slowed does not assume that
+// operations encountered pauses.
 const minMissingShare = 0.001
 
 // missingCPU is CPU time that members needed but did not get.
@@ -62,8 +62,8 @@ func (f *Figures) missingCPUEffect(m missingCPU) (e Effect) {
 	return e
 }
 
-// pauseEffect returns the fraction by which the time `is` may be too high because a share of the operations
-// encountered pauses. wouldBe is the time without these operations.
+// pauseEffect returns the fraction by which the time `measured` may be too high because a share of
+// the operations encountered pauses. undisturbed is the time without these operations.
 func (m *missingCPU) pauseEffect(measured, undisturbed, share float64) float64 {
 	if m.longestPause > 0 {
 		undisturbed = max(undisturbed, measured-share*maxPausesPerOperation*m.longestPause)

@@ -99,8 +99,8 @@ func (v *Verdict) FigureState(figure string) State {
 	return Valid
 }
 
-// IsFigureDoubtful reports whether a reason or an effect concerns this figure and not the whole trial. Such a
-// figure is less certain than other figures of the same trial.
+// IsFigureDoubtful reports whether a reason or an effect concerns this figure and not the whole
+// trial. Such a figure is less certain than other figures of the same trial.
 func (v *Verdict) IsFigureDoubtful(figure string) bool {
 	names := effectNames(figure)
 	about := func(r Reason) bool { return r.Figures != nil && r.Affects(figure) }

@@ -17,10 +17,11 @@ const (
 	// per client of the other workers. R28 reports a worker at or below this limit.
 	MinPace         = 0.75
 	paceErrorFactor = 4
-	// MaxMedianDistance is the largest allowed difference, as a fraction, between a worker's median response
-	// time and that of other workers.
+	// MaxMedianDistance is the largest allowed difference, as a fraction, between a worker's median
+	// response time and that of other workers.
 	MaxMedianDistance = 0.10
-	// falseAlarmProbability is the probability that R29 reports a worker although all workers are equal.
+	// falseAlarmProbability is the probability that R29 reports a worker although all workers are
+	// equal.
 	falseAlarmProbability = 0.001
 	minDistanceSeconds    = 3
 )
@@ -37,8 +38,8 @@ type Worker struct {
 	// operations per client of the other workers at the same members in the same time. PaceError is
 	// the standard error of Pace. Both are 0 if unknown.
 	Pace, PaceError float64
-	// MedianDistances holds, for each second, the difference between the logarithms of this worker's median
-	// response time and that of the other workers.
+	// MedianDistances holds, for each second, the difference between the logarithms of this
+	// worker's median response time and that of the other workers.
 	MedianDistances []float64
 	// R5 to R9 use these figures of the worker's generator. They have the same meaning as in
 	// Figures.

@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// testbed contains everything that the peers need for cases of one store: a cluster, and null servers
-// if cases need them.
+// testbed contains everything that the peers need for cases of one store: a cluster, and null
+// servers if cases need them.
 type testbed struct {
 	*workspace
 	store   store.Store

@@ -121,8 +121,8 @@ func choices() []string {
 	return append(names, more...)
 }
 
-// testbedKey identifies the cases that share a bed: either the cases of one store on its cluster and
-// its null servers, or the cases on a member on a tmpfs.
+// testbedKey identifies the cases that share a bed: either the cases of one store on its cluster
+// and its null servers, or the cases on a member on a tmpfs.
 type testbedKey struct {
 	store string
 	tmpfs bool

@@ -25,8 +25,8 @@ type comparison struct {
 	startedRounds int // the highest number of rounds started for any store
 }
 
-// runComparison measures all cases and prints the results. If ctx ends or a cluster fails, conduct prints
-// the results so far and returns the error.
+// runComparison measures all cases and prints the results. If ctx ends or a cluster fails,
+// runComparison prints the results so far and returns the error.
 func runComparison(ctx context.Context, o options) (err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -132,9 +132,9 @@ func withTitle(titles []string, store, title string) []string {
 	return append(titles, title)
 }
 
-// warmUp runs each case once with quorumbench and ignores the figures. A server that has just started
-// compiles code, opens files and fills caches. Without the warm-up, this work would put the first
-// peer at a disadvantage.
+// warmUp runs each case once with quorumbench and ignores the figures. A server that has just
+// started compiles code, opens files and fills caches. Without the warm-up, this work would put the
+// first peer at a disadvantage.
 func (c *comparison) warmUp(ctx context.Context, b *testbed, cases []Case) error {
 	if c.soak {
 		return nil

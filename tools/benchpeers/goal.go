@@ -126,8 +126,8 @@ func Goals(rate float64) []Goal {
 	}
 }
 
-// quotient is a figure of the peer `over` divided by the same figure of the peer `under`, in the
-// case `in`.
+// quotient is a figure of the peer `numerator` divided by the same figure of the peer
+// `denominator`, in the case `caseName`.
 type quotient struct {
 	caseName, numerator, denominator string
 	figure                           Figure
@@ -150,8 +150,8 @@ func (q quotient) atLeast(title string, limit, aim float64) Goal {
 	}
 }
 
-// memoryGoal returns a goal for the maximum resident memory of quorumbench in the worst round of the
-// named cases.
+// memoryGoal returns a goal for the maximum resident memory of quorumbench in the worst round of
+// the named cases.
 func memoryGoal(title string, limit float64, names ...string) Goal {
 	return Goal{
 		Title: title, Limit: limit, LowerIsBetter: true, JudgeWorstRound: true, Show: showMemory,

@@ -22,8 +22,8 @@ import (
 // lookTimeout limits the time to read the keys.
 const lookTimeout = 10 * time.Second
 
-// checkKeys reads a key space with an independent client. All keys must exist, and the first key's value
-// must have the right size. look returns the first key.
+// checkKeys reads a key space with an independent client. All keys must exist, and the first key's
+// value must have the right size. checkKeys returns the first key.
 func checkKeys(ctx context.Context, storeName, endpoint string, s Space) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

@@ -34,8 +34,8 @@ type Case struct {
 	Rate           float64 // rate of an open loop in operations per second; 0 for a closed loop
 	FirstRoundOnly bool    // the case is measured only in the first round
 	Rounds         int     // maximum number of rounds; 0 for no limit
-	// NullServer is true if the peers send the operations to a null server instead of a cluster. The null
-	// server responds immediately, or as Script specifies.
+	// NullServer is true if the peers send the operations to a null server instead of a cluster.
+	// The null server responds immediately, or as Script specifies.
 	NullServer bool
 	Script     string
 
@@ -157,8 +157,8 @@ func (c Check) String() string {
 	return fmt.Sprintf("slowest %s, stddev %s: %s", text.Duration(c.Slowest), text.Duration(c.Stddev), c.Verdict())
 }
 
-// withCPUTime returns the figures with the CPU time per operation, computed from the CPU time of the
-// process, unless the figures already contain it.
+// withCPUTime returns the figures with the CPU time per operation, computed from the CPU time of
+// the process, unless the figures already contain it.
 func (f Figures) withCPUTime(cpu time.Duration) Figures {
 	if f.CPUPerOp == 0 && f.Operations > 0 {
 		f.CPUPerOp = float64(cpu) / float64(f.Operations)

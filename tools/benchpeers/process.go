@@ -53,9 +53,9 @@ func runProcess(ctx context.Context, path string, args ...string) processResult 
 	return f
 }
 
-// runProgram runs a program and returns its parsed output. judges is true if the program reports a
-// verdict in its exit code. The output of such a program is a result even if the exit code is not
-// 0.
+// runProgram runs a program and returns its parsed output. reportsVerdict is true if the program
+// reports a verdict in its exit code. The output of such a program is a result even if the exit
+// code is not 0.
 func runProgram(ctx context.Context, path string, args []string, reportsVerdict bool, parse func(text string) (Figures, error)) (Figures, error) {
 	f := runProcess(ctx, path, args...)
 	if ctx.Err() != nil || f.err != nil && !reportsVerdict {

@@ -75,8 +75,8 @@ func (t *tmpfs) close() error {
 	return err
 }
 
-// restartMember stops the member on the tmpfs, if one is running, and starts a new member, so that each
-// measurement begins with an empty database.
+// restartMember stops the member on the tmpfs, if one is running, and starts a new member, so that
+// each measurement begins with an empty database.
 func (b *testbed) restartMember(ctx context.Context) (err error) {
 	if old := b.cluster; old != nil {
 		b.cluster = nil

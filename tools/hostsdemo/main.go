@@ -58,7 +58,8 @@ func restart(signals <-chan os.Signal) error {
 	return err
 }
 
-// runWithSignals runs a program until it ends. If a signal arrives, attended asks the program to end.
+// runWithSignals runs a program until it ends. If a signal arrives, runWithSignals asks the program
+// to end.
 func runWithSignals(c *exec.Cmd, signals <-chan os.Signal) error {
 	c.Cancel = nil
 	if err := c.Start(); err != nil {
@@ -131,9 +132,9 @@ const (
 	cetcdEnv = "QUORUMBENCH_CETCD"
 )
 
-// withAvailableStores writes a copy of the scenario with the stores that are available on this machine. It
-// omits cetcd if cetcd's binary is missing. It also returns the flags that allow the agents to
-// start the stores.
+// withAvailableStores writes a copy of the scenario with the stores that are available on this
+// machine. It omits cetcd if cetcd's binary is missing. It also returns the flags that allow the
+// agents to start the stores.
 func withAvailableStores(file, dir string) (path string, flags []string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), cetcd) {

@@ -89,8 +89,8 @@ func randomSubject(kind verdictbench.Kind, seed uint64) subject {
 	return s
 }
 
-// unsupportedReason returns the reason why this machine does not support a kind of disturbance, or an empty
-// string if it supports the kind.
+// unsupportedReason returns the reason why this machine does not support a kind of disturbance, or
+// an empty string if it supports the kind.
 func (b *bench) unsupportedReason(kind verdictbench.Kind) string {
 	switch kind {
 	case verdictbench.Steal:
@@ -155,8 +155,8 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 
 func (d disturbance) stopRepeatedly(ctx context.Context, p *os.Process) {
 	for n := uint64(0); ; n++ {
-		// The gaps are regular if d.even is true. Otherwise they are random, so that the stops do
-		// not synchronize with any periodic activity.
+		// The gaps are regular if d.regular is true. Otherwise they are random, so that the stops
+		// do not synchronize with any periodic activity.
 		gap := time.Duration(-math.Log(1-keys.RandomUnit(uint64(p.Pid), n)) * float64(d.period))
 		if d.regular {
 			gap = d.period - d.stopDuration
@@ -195,8 +195,8 @@ func spin(duty string) {
 	}
 }
 
-// quotaFiles returns the folder in which control groups can be created, for version 2 or version 1 of
-// control groups. It also returns the files that set the quota of CPU time per 100 ms, and their
+// quotaFiles returns the folder in which control groups can be created, for version 2 or version 1
+// of control groups. It also returns the files that set the quota of CPU time per 100 ms, and their
 // contents.
 func quotaFiles(quota time.Duration) (root string, files map[string]string, err error) {
 	us := strconv.FormatInt(quota.Microseconds(), 10)

@@ -115,11 +115,12 @@ func (e unstableError) Error() string {
 	return fmt.Sprintf("no two undisturbed runs agree, and the nearest differ by %.1f %%: the machine is not quiet", 100*e.difference)
 }
 
-// maxUndisturbedDifference is the maximum relative difference at which two undisturbed runs count as equal.
+// maxUndisturbedDifference is the maximum relative difference at which two undisturbed runs count
+// as equal.
 const maxUndisturbedDifference = 0.05
 
-// maxUndisturbedRuns is the maximum number of undisturbed runs per trial. verdictbench stops earlier
-// if two of them agree.
+// maxUndisturbedRuns is the maximum number of undisturbed runs per trial. verdictbench stops
+// earlier if two of them agree.
 const maxUndisturbedRuns = 5
 
 // trial runs a load undisturbed and then disturbed. It then repeats the undisturbed run until two
@@ -171,8 +172,8 @@ func largestDifference(a, b *record.Trial) (most float64) {
 	return most
 }
 
-// agreeingFigures returns the names of the figures in which two undisturbed runs agree. The true values of
-// the other figures, often p99.9 and max, are unknown.
+// agreeingFigures returns the names of the figures in which two undisturbed runs agree. The true
+// values of the other figures, often p99.9 and max, are unknown.
 func agreeingFigures(a, b *record.Trial) (names []string) {
 	for _, d := range verdictbench.Deviations(a, b) {
 		if max(d.Off, -d.Off) <= maxUndisturbedDifference {

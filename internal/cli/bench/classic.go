@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// printExtras prints the summary of etcd's benchmark. It returns an error if the members' data could
-// not be compared. Only `bench` does this; `run` does not.
+// printExtras prints the summary of etcd's benchmark. It returns an error if the members' data
+// could not be compared. Only `bench` does this; `run` does not.
 func printExtras(a *command.App, f *options, run *record.Run, dir string) error {
 	if f.repeats > 1 {
 		return nil // etcd's benchmark has no summary of several repeats
@@ -31,8 +31,8 @@ func printExtras(a *command.App, f *options, run *record.Run, dir string) error 
 	return nil
 }
 
-// printClassic prints the summary of etcd's benchmark if the user asked for it, and writes the perfdash
-// report.
+// printClassic prints the summary of etcd's benchmark if the user asked for it, and writes the
+// perfdash report.
 func printClassic(a *command.App, f *options, dir string, t *record.Trial) error {
 	files, err := record.OpenTrial(dir, t.Folder)
 	if err != nil {

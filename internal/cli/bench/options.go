@@ -59,9 +59,9 @@ type kind struct {
 	alias           string
 	short           string
 
-	// The command has no flags for the parameters in the list `without`. If the list `only` is not
-	// nil, the command has flags only for the parameters in this list. The map `names` gives
-	// parameters a flag name other than the default.
+	// The command has no flags for the parameters in the list `excludedParameters`. If the list
+	// `includedParameters` is not nil, the command has flags only for the parameters in this list.
+	// The map `names` gives parameters a flag name other than the default.
 	excludedParameters []string
 	includedParameters []string
 	names              map[string]string

@@ -57,7 +57,8 @@ func (f *options) fillWatchGet([]string) error {
 	return f.separateConnections(streams)
 }
 
-// separateConnections gives the watchers separate connections, and all operations a single connection.
+// separateConnections gives the watchers separate connections, and all operations a single
+// connection.
 func (f *options) separateConnections(streams int) error {
 	if f.conns < 1 || f.conns > scenario.MaxConnections {
 		return command.Usage("--conns is %d, but must be from 1 to %d", f.conns, scenario.MaxConnections)

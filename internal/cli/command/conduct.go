@@ -22,12 +22,12 @@ type Rendering struct {
 	Format      string // text or json
 	Strict      bool
 	SingleTrial bool // print the only trial instead of a table
-	Quiet       bool // print no result, because Then prints the result
+	Quiet       bool // print no result, because AfterResult prints the result
 	Discard     bool // record in a temporary folder, which is removed at the end
 	// Upload is the destination of the run directory, or nil if the directory is not uploaded.
 	Upload *upload.Destination
-	// AfterResult prints additional output of the command, after the result of the run and before the list
-	// of missed thresholds. It may be nil.
+	// AfterResult prints additional output of the command, after the result of the run and before
+	// the list of missed thresholds. It may be nil.
 	AfterResult func(run *record.Run, dir string) error
 }
 
@@ -158,8 +158,8 @@ func (a *App) Report(format string, f report.Finding) error {
 	return report.Text(a.Stdout, f, a.Wide)
 }
 
-// runError returns the error that determines the exit code. The error depends on the record and on the
-// runner's error. run is nil if nothing was recorded.
+// runError returns the error that determines the exit code. The error depends on the record and on
+// the runner's error. run is nil if nothing was recorded.
 func runError(run *record.Run, err error, strict bool) error {
 	var left *trial.KeysLeftError
 	switch {
@@ -184,7 +184,8 @@ func runError(run *record.Run, err error, strict bool) error {
 	return verdictError(run, strict)
 }
 
-// verdictError returns an error if the verdict of any trial is invalid, or is suspect and strict is set.
+// verdictError returns an error if the verdict of any trial is invalid, or is suspect and strict is
+// set.
 func verdictError(run *record.Run, strict bool) error {
 	worst := run.Verdict()
 	if worst == verdict.Valid || worst == verdict.Suspect && !strict {
@@ -193,8 +194,8 @@ func verdictError(run *record.Run, strict bool) error {
 	return fmt.Errorf("the verdict is %s%s", worst, describeWorst(run, worst))
 }
 
-// describeWorst names the trials with the given verdict. If the run has only one trial, blame returns the
-// reason for the verdict instead.
+// describeWorst names the trials with the given verdict. If the run has only one trial,
+// describeWorst returns the reason for the verdict instead.
 func describeWorst(run *record.Run, worst verdict.State) string {
 	var names []string
 	for i := range run.Trials {

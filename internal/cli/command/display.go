@@ -20,7 +20,7 @@ import (
 // Intervals between progress lines if the output is not a terminal.
 const (
 	plainInterval   = 10 * time.Second
-	longRunInterval = time.Minute // used after a step has taken at least the duration long
+	longRunInterval = time.Minute // used after a step has taken at least longRunTime
 	longRunTime     = 2 * time.Minute
 )
 
@@ -223,8 +223,8 @@ func (d *Display) erase() {
 	}
 }
 
-// eraseSequence returns the escape sequence that removes the progress lines, or an empty string if no
-// lines are drawn. A line that was drawn on a wider terminal can now occupy several rows.
+// eraseSequence returns the escape sequence that removes the progress lines, or an empty string if
+// no lines are drawn. A line that was drawn on a wider terminal can now occupy several rows.
 func (d *Display) eraseSequence() string {
 	rows, width := 0, max(d.width(), 1)
 	for _, letters := range d.drawnWidths {
@@ -256,8 +256,8 @@ func cut(line string, width int) string {
 	return string(letters[:width])
 }
 
-// trialHeading returns the trial's number, the number of trials and the trial's name, for example "[2/7]
-// put-leader".
+// trialHeading returns the trial's number, the number of trials and the trial's name, for example
+// "[2/7] put-leader".
 func trialHeading(p runner.Progress) string {
 	if p.Trial == 0 || p.Trials < 2 {
 		return p.Name
@@ -265,8 +265,8 @@ func trialHeading(p runner.Progress) string {
 	return fmt.Sprintf("[%d/%d] %s", p.Trial, p.Trials, p.Name)
 }
 
-// progressLine returns one line with the stage, its figures and the remaining time. If brief is set,
-// the line omits the figures that a live view shows.
+// progressLine returns one line with the stage, its figures and the remaining time. If brief is
+// set, the line omits the figures that a live view shows.
 func progressLine(p runner.Progress, brief bool) string {
 	parts := []string{trialHeading(p) + ": " + string(p.Stage)}
 	if p.Stage == runner.Starting || p.Stage == runner.Stopping {

@@ -52,7 +52,7 @@ func (e *environment) apply(flag string, set func(value string) error) error {
 	return nil
 }
 
-// takeFile stores the value of the flag's variable in *into. The value must be the path of an
+// takeFile stores the value of the flag's variable in *path. The value must be the path of an
 // existing file.
 func (e *environment) takeFile(flag string, path *string) error {
 	return e.apply(flag, func(value string) error {

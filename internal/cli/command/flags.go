@@ -51,12 +51,12 @@ func NewFlags(set *pflag.FlagSet) Flags {
 	return Flags{set}
 }
 
-// Value registers a flag of any type. The initial value of *into is the default.
+// Value registers a flag of any type. The initial value of *target is the default.
 func Value[T any](f Flags, name string, target *T, kind string, parse func(string) (T, error), show func(T) string, help string) {
 	f.Set.Var(&value[T]{target, parse, show, kind}, name, help)
 }
 
-// repeated is a flag that may be given several times. Each value is appended to *into.
+// repeated is a flag that may be given several times. Each value is appended to *target.
 type repeated[T any] struct {
 	target *[]T
 	parse  func(string) (T, error)
@@ -78,7 +78,7 @@ func (r *repeated[T]) String() string { return "" }
 // Type implements pflag.Value. Help shows the result as the name of the value.
 func (r *repeated[T]) Type() string { return r.kind }
 
-// Repeated registers a flag that may be given several times. Each value is appended to *into.
+// Repeated registers a flag that may be given several times. Each value is appended to *target.
 func Repeated[T any](f Flags, name string, target *[]T, kind string, parse func(string) (T, error), help string) {
 	f.Set.Var(&repeated[T]{target, parse, kind}, name, help+"; can be repeated")
 }

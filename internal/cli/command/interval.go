@@ -32,7 +32,7 @@ type intervals struct {
 	trial       *scenario.Trial // trial that the current line describes
 	phase       measure.Phase
 	firstSecond int   // first second in the current line
-	lastSecond  int   // lastSecond second in the current line
+	lastSecond  int   // last second in the current line
 	lastLength  int64 // duration of the last second in nanoseconds, or 0 if not known
 	hasData     bool  // set if the current line has data that has not been written yet
 	part        *record.Aggregate

@@ -58,7 +58,7 @@ type liveEvent struct {
 type liveFigures struct {
 	known                   bool
 	perSecond, duePerSecond float64
-	openLoop                bool // set if the load has a schedule, so that offers is known
+	openLoop                bool // set if the load has a schedule, so that duePerSecond is known
 	inFlight                int
 	failed                  uint64
 	p50, p99, p999          measure.Figure
@@ -237,8 +237,8 @@ func (f *liveFigures) text() string {
 	return words
 }
 
-// sparklineRow returns one line with a title, a sparkline of the latest values that fit the width, and the
-// largest of these values.
+// sparklineRow returns one line with a title, a sparkline of the latest values that fit the width,
+// and the largest of these values.
 func sparklineRow(title string, values []float64, format func(float64) string, width int) string {
 	room := max(width-len(title)-len("  max 1,000,000/s")-1, 0)
 	values = values[max(len(values)-room, 0):]

@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// SuggestNext prints a suggestion after a result: a command line and, in parentheses, its purpose. It
-// prints to standard error, and callers use it only with --format text, so that programs can parse
-// standard output.
+// SuggestNext prints a suggestion after a result: a command line and, in parentheses, its purpose.
+// It prints to standard error, and callers use it only with --format text, so that programs can
+// parse standard output.
 func (a *App) SuggestNext(format string, args ...any) {
 	makePrintable(args)
 	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // there is no place to report an error
@@ -97,7 +97,8 @@ func printableUser(given string) string {
 	return "NAME:PASSWORD"
 }
 
-// SelectionFlags returns the flags that select the same cluster, quoted for a shell and without a password.
+// SelectionFlags returns the flags that select the same cluster, quoted for a shell and without a
+// password.
 func (f *AttachFlags) SelectionFlags() string {
 	var b strings.Builder
 	add := func(flag, value string) {

@@ -36,8 +36,8 @@ func Path(c *cobra.Command) string {
 	return ""
 }
 
-// ArgsBetween returns a check that a command has at least `least` and at most `most` arguments.
-// Error messages contain the description of the arguments.
+// ArgsBetween returns a check that a command has at least `minArgs` and at most `maxArgs`
+// arguments. Error messages contain the description of the arguments.
 func ArgsBetween(minArgs, maxArgs int, description string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -52,8 +52,8 @@ func ArgsBetween(minArgs, maxArgs int, description string) cobra.PositionalArgs 
 	}
 }
 
-// printableArgument returns an argument in the form that messages show. It hides an argument that may
-// be a password, such as the last word in --user NAME PASSWORD.
+// printableArgument returns an argument in the form that messages show. It hides an argument that
+// may be a password, such as the last word in --user NAME PASSWORD.
 func printableArgument(c *cobra.Command, arg string) string {
 	if f := c.Flags().Lookup("user"); f != nil && f.Changed || strings.ContainsAny(arg, ":@") {
 		return "the argument after the flags (not shown, because it may be a password)"

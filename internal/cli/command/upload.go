@@ -42,8 +42,8 @@ func Reachable(ctx context.Context, destination *upload.Destination) error {
 	return nil
 }
 
-// UploadRunDir sends an existing run directory. It shows the progress and warns about files that were
-// not sent.
+// UploadRunDir sends an existing run directory. It shows the progress and warns about files that
+// were not sent.
 func (a *App) UploadRunDir(ctx context.Context, destination *upload.Destination, dir string, readBack bool) (upload.SendResult, error) {
 	d := a.Display(a.Screen)
 	began := time.Now()
@@ -88,9 +88,9 @@ func uploadProgressLine(p upload.Progress) string {
 	return line
 }
 
-// UploadAfterRun sends the directory of a run that ended with err. It returns err or, if err is nil, the
-// error of the upload. If the run was interrupted, UploadAfterRun still sends the directory; a second
-// interrupt ends the program.
+// UploadAfterRun sends the directory of a run that ended with err. It returns err or, if err is
+// nil, the error of the upload. If the run was interrupted, UploadAfterRun still sends the
+// directory; a second interrupt ends the program.
 func (a *App) UploadAfterRun(ctx context.Context, destination *upload.Destination, dir string, err error) error {
 	if destination == nil || dir == "" {
 		return err
@@ -115,8 +115,8 @@ func (a *App) UploadAfterRun(ctx context.Context, destination *upload.Destinatio
 	return err
 }
 
-// RetryUploadCommand returns the command line that sends the files of a run directory that are still
-// missing.
+// RetryUploadCommand returns the command line that sends the files of a run directory that are
+// still missing.
 func RetryUploadCommand(dir string, destination *upload.Destination) string {
 	return "quorumbench upload " + ShellQuote(filepath.Clean(dir)) + " " + ShellQuote(destination.OriginalURL)
 }

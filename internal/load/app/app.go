@@ -31,8 +31,8 @@ type Setup struct {
 	Prefix   string        // prefix of the application's keys
 	// Connections is the number of the load's connections. They are numbered from 0.
 	Connections int
-	// PreloadResults holds the values that Script.PreloadResults returned for the script that prepared the load. It
-	// is nil if the load is not prepared yet.
+	// PreloadResults holds the values that Script.PreloadResults returned for the script that
+	// prepared the load. It is nil if the load is not prepared yet.
 	PreloadResults []int64
 	// Confined is set if other clients use the cluster, so that all keys need the prefix. In a
 	// confined cluster, a script may affect keys of the whole cluster only if ClusterWide is set.
@@ -46,21 +46,21 @@ type Script interface {
 	// Source returns the operations in the window, and Pacer returns when they become due.
 	Source() engine.Source
 	Pacer() pace.Pacer
-	// FirstPreload returns a source with n operations that prepare the store for the load. They may be
-	// executed in any order.
+	// FirstPreload returns a source with n operations that prepare the store for the load. They may
+	// be executed in any order.
 	FirstPreload() (s engine.Source, n uint64)
-	// SecondPreload returns a source with n operations that are executed after the operations of Before and
-	// before the load. They may be executed in any order.
+	// SecondPreload returns a source with n operations that are executed after the operations of
+	// FirstPreload and before the load. They may be executed in any order.
 	SecondPreload() (s engine.Source, n uint64)
-	// PreloadResults returns values that the operations of Before and After have obtained, such as revisions
-	// of keys or IDs of leases. The script that sends the load receives these values in
-	// Setup.Before, because it may run in a different process.
+	// PreloadResults returns values that the operations of FirstPreload and SecondPreload have
+	// obtained, such as revisions of keys or IDs of leases. The script that sends the load receives
+	// these values in Setup.PreloadResults, because it may run in a different process.
 	PreloadResults() []int64
 	// CallCounts returns the outcomes and times of each kind of call. It is called after the load
 	// has ended.
 	CallCounts() []measure.Calls
-	// WatchPlan returns the watchers that run during the load, or nil for none. The scenario's Watch
-	// parameter determines their number.
+	// WatchPlan returns the watchers that run during the load, or nil for none. The scenario's
+	// Watch parameter determines their number.
 	WatchPlan() *watch.Plan
 	// SessionTimeout returns the session timeout for stores in which each connection has a session.
 	// If the timeout is not 0, the script itself must keep the sessions alive. If it is 0, the
@@ -99,8 +99,8 @@ type Model interface {
 	Keys() uint64
 	// AppendKey appends the key with the given number.
 	AppendKey(b []byte, number uint64) []byte
-	// NewKeyRecorder returns a recorder that translates a load's calls and watch events, and the reads after
-	// the load, into operations on keys.
+	// NewKeyRecorder returns a recorder that translates a load's calls and watch events, and the
+	// reads after the load, into operations on keys.
 	NewKeyRecorder(recorder *history.Recorder) KeyRecorder
 	// MakeRead is called with op, a get of the key with the given number that will be sent after
 	// the load. MakeRead changes op if the application reads its keys with a different operation.

@@ -15,8 +15,8 @@ type EphemeralKey struct {
 	MayExist         bool   // the key may exist
 	EarliestCreation int64  // the key was not created before this time
 	CreateRevision   int64  // revision at which it was created; 0 if no response contained it
-	LatestRevision   int64  // revision of its latest version: At, or the revision of a later set
-	Value            uint64 // identity of the value at Newest
+	LatestRevision   int64  // latest version: CreateRevision, or the revision of a later set
+	Value            uint64 // identity of the value at LatestRevision
 	UnansweredSince  int64  // when the earliest create without a response was invoked; 0 if there is none
 	DeleteRecorded   bool   // the possible delete of the key is already recorded
 }
@@ -42,8 +42,9 @@ func (k *EphemeralKey) RecordCreate(o *history.Op) {
 	k.MayExist, k.DeleteRecorded = true, false
 }
 
-// RecordSet records a call with which the owner set the key. The new version belongs to the key that was
-// created at At, unless a create without a response may have replaced that key.
+// RecordSet records a call with which the owner set the key. The new version belongs to the key
+// that was created at CreateRevision, unless a create without a response may have replaced that
+// key.
 func (k *EphemeralKey) RecordSet(o *history.Op) {
 	if o.Acknowledged() && k.MayExist && k.UnansweredSince == 0 && o.Revision > k.LatestRevision {
 		k.LatestRevision, k.Value = o.Revision, o.Written
@@ -55,8 +56,8 @@ func (k *EphemeralKey) CreatedBy(revision int64) bool {
 	return k.CreateRevision > 0 && k.CreateRevision <= revision
 }
 
-// RecordAbsence records a response that shows that the key does not exist. However, a create without a
-// response may still create the key.
+// RecordAbsence records a response that shows that the key does not exist. However, a create
+// without a response may still create the key.
 func (k *EphemeralKey) RecordAbsence() {
 	if k.UnansweredSince == 0 {
 		k.MayExist = false
@@ -75,9 +76,9 @@ func (k *EphemeralKey) RecordPossibleEnd(recorder *history.Recorder, session uin
 	}
 }
 
-// RecordPossibleSessionEnd records, once, that the key's session may have ended. If `sure` is set, the session
-// was closed and is known to have been alive until `now`, so the key can only be deleted after
-// `now`. Otherwise, the key may have been deleted at any time since its creation.
+// RecordPossibleSessionEnd records, once, that the key's session may have ended. If `closed` is
+// set, the session was closed and is known to have been alive until `now`, so the key can only be
+// deleted after `now`. Otherwise, the key may have been deleted at any time since its creation.
 func (k *EphemeralKey) RecordPossibleSessionEnd(recorder *history.Recorder, session uint32, closed bool, now int64) {
 	from := k.EarliestCreation
 	if closed {
@@ -86,9 +87,9 @@ func (k *EphemeralKey) RecordPossibleSessionEnd(recorder *history.Recorder, sess
 	k.RecordPossibleEnd(recorder, session, from, now)
 }
 
-// RecordSessionEnd must be called when the session that created the key at revision o.Mod was closed.
-// The key's latest version was deleted with the session, unless the key was created again or
-// deleted in the meantime. o is complete except for the key, the version and its value.
+// RecordSessionEnd must be called when the session that created the key at revision o.ModRevision
+// was closed. The key's latest version was deleted with the session, unless the key was created
+// again or deleted in the meantime. o is complete except for the key, the version and its value.
 func (k *EphemeralKey) RecordSessionEnd(recorder *history.Recorder, o *history.Op) {
 	if k.MayExist && k.CreateRevision == o.ModRevision {
 		o.Key, o.ModRevision, o.Written = k.Number, k.LatestRevision, k.Value
@@ -119,8 +120,8 @@ func (l *LeftKeys) RecordFirstCall(at int64) {
 	}
 }
 
-// RecordPossibleEnd records, once, that a key of an earlier load may have been deleted at any time since this
-// load began.
+// RecordPossibleEnd records, once, that a key of an earlier load may have been deleted at any time
+// since this load began.
 func (l *LeftKeys) RecordPossibleEnd(recorder *history.Recorder, key uint64, now int64) {
 	if key < uint64(len(l.recorded)) && !l.recorded[key] {
 		l.recorded[key] = true
@@ -135,8 +136,8 @@ type Lease struct {
 	ValidUntil int64 // the lease is valid at least until this time; 0 if unknown
 }
 
-// RecordPossibleEnd records, once, that a key that is bound to the lease may have been deleted at any time
-// after Until, the last time at which the lease is known to be valid.
+// RecordPossibleEnd records, once, that a key that is bound to the lease may have been deleted at
+// any time after ValidUntil, the last time at which the lease is known to be valid.
 func (l *Lease) RecordPossibleEnd(recorder *history.Recorder, k *EphemeralKey, session uint32, now int64) {
 	from := l.ValidUntil
 	if from == 0 {
@@ -152,10 +153,10 @@ func (l *Lease) MayHaveEnded(deadline int64) bool {
 	return l.ValidUntil != 0 && l.ValidUntil < deadline
 }
 
-// RecordRenewal completes o, the record of a renewal of this lease or of an earlier one. A renewed lease
-// is valid for `life` nanoseconds from the request, or for the number of seconds in the response if
-// that is shorter. RecordRenewal sets the result `lives` if this lease was renewed, and `gone` if the
-// response shows that this lease has ended.
+// RecordRenewal completes o, the record of a renewal of this lease or of an earlier one. A renewed
+// lease is valid for `life` nanoseconds from the request, or for the number of seconds in the
+// response if that is shorter. RecordRenewal sets the result `lives` if this lease was renewed, and
+// `gone` if the response shows that this lease has ended.
 func (l *Lease) RecordRenewal(lease, life int64, ev *store.Event, o *history.Op) (renewed, ended bool) {
 	seconds := life / int64(time.Second)
 	if ev.Count > 0 {
@@ -186,7 +187,8 @@ type Hold struct {
 	Token int64 // fencing token; 0 if the lock is not held
 }
 
-// RecordGrant begins the hold of a client: the response to o showed that the client acquired the lock.
+// RecordGrant begins the hold of a client: the response to o showed that the client acquired the
+// lock.
 func (h *Hold) RecordGrant(recorder *history.Recorder, lock uint64, holder uint32, l *Lease, token int64, o *history.Op) {
 	h.Token = token
 	recorder.Add(&history.Op{
@@ -195,8 +197,8 @@ func (h *Hold) RecordGrant(recorder *history.Recorder, lock uint64, holder uint3
 	})
 }
 
-// RecordRelease ends the hold of a client, which believed until the time `at` that it held the lock. It
-// does nothing if the client did not hold the lock.
+// RecordRelease ends the hold of a client, which believed until the time `at` that it held the
+// lock. It does nothing if the client did not hold the lock.
 func (h *Hold) RecordRelease(recorder *history.Recorder, lock uint64, holder uint32, l *Lease, at, now int64) {
 	if h.Token == 0 {
 		return

@@ -46,7 +46,8 @@ func ComputeShares(shapes []Shape, due []uint64) (all []engine.Share) {
 	return all
 }
 
-// PreloadMark is a bit in the numbers of values. It is set if the value was written before the load.
+// PreloadMark is a bit in the numbers of values. It is set if the value was written before the
+// load.
 const PreloadMark = 1 << 41
 
 // PreloadBase implements most methods of a source whose operations run before a load. These

@@ -18,8 +18,8 @@ func LowerPriority() {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), backgroundNice)
 }
 
-// urgentNice is the niceness of an open loop's thread. The scheduler runs a thread with this niceness
-// sooner and for longer than the threads of other programs.
+// urgentNice is the niceness of an open loop's thread. The scheduler runs a thread with this
+// niceness sooner and for longer than the threads of other programs.
 const urgentNice = -20
 
 // raisePriority raises the priority of an open loop's thread if the process has the right to do so.

@@ -10,7 +10,7 @@ import (
 type recorder struct {
 	HistoryBase
 	ended, events, closed int
-	atClose               int // `ended` when Closed was called
+	atClose               int // `ended` when LoadEnded was called
 	src                   *listening
 }
 

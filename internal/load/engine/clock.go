@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// crossBoundary ends the current second, phase or load at the time clock.next.
+// crossBoundary ends the current second, phase or load at the time clock.nextBoundary.
 func (l *Loop) crossBoundary() {
 	at := l.clock.nextBoundary
 	switch {
@@ -70,7 +70,8 @@ func (l *Loop) openPhase(i int, at int64) {
 	}
 }
 
-// reportPhaseChange calls Config.Mark, and stores the function that Mark returns for finishPhaseChanges.
+// reportPhaseChange calls Config.OnPhaseChange, and stores the function that OnPhaseChange returns
+// for finishPhaseChanges.
 func (l *Loop) reportPhaseChange(at int64, ended bool) {
 	then := l.cfg.OnPhaseChange(PhaseChange{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
 	if then != nil {
@@ -78,8 +79,8 @@ func (l *Loop) reportPhaseChange(at int64, ended bool) {
 	}
 }
 
-// finishPhaseChanges calls the functions that Config.Mark returned. By now the operations that were due
-// when Mark was called have been written.
+// finishPhaseChanges calls the functions that Config.OnPhaseChange returned. By now the operations
+// that were due when OnPhaseChange was called have been written.
 func (l *Loop) finishPhaseChanges() {
 	for _, then := range l.phaseChangeFuncs {
 		then()

@@ -9,7 +9,7 @@ import (
 // closedLoop tracks the clients of a closed loop and the numbers of their operations.
 //
 // Invariant: while the load runs, each client has one open operation, or rests (rests), or has
-// found no operation number left (idle).
+// found no operation number left (idleClients).
 type closedLoop struct {
 	n               uint64  // phase without a total: number of the next operation
 	hasTotal        bool    // the phase has a total: it ends after a given number of operations
@@ -17,7 +17,7 @@ type closedLoop struct {
 	openInWindow    int     // open operations that are due in the window
 	lastEnd         int64   // when the last of these operations ended
 	idleClients     []int32 // clients that found no operation number left
-	retryingClients []int32 // copy of idle, used while these clients request numbers again
+	retryingClients []int32 // copy of idleClients, used while these clients request numbers again
 	rests           rests
 	clients         []client
 	windowEndpoints []string // by place: the endpoint when the window opened; empty if the place has moved since

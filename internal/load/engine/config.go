@@ -15,9 +15,9 @@ type Phase struct {
 	// Duration is the length of the phase in nanoseconds. It is 0 if the phase ends after Total
 	// operations, which is possible only in a closed loop.
 	Duration int64
-	// MaxDuration is the maximum length of a closed loop's warm-up in nanoseconds: the warm-up continues
-	// up to this length while its throughput is not yet steady. If Most is 0, the warm-up ends
-	// after Duration.
+	// MaxDuration is the maximum length of a closed loop's warm-up in nanoseconds: the warm-up
+	// continues up to this length while its throughput is not yet steady. If MaxDuration is 0, the
+	// warm-up ends after Duration.
 	MaxDuration int64
 	// Total is the number of operations of all loops together. 0 means as many operations as fit
 	// into Duration.
@@ -67,26 +67,28 @@ type Config struct {
 	// DrainOnStop is the maximum wait for operations in flight after Stop, in nanoseconds.
 	DrainOnStop int64
 	Seed        uint64
-	// MaxBuffered is the maximum number of bytes that all connections of this loop together buffer for
-	// incomplete replies. 0 means poll.DefaultMaxBuffered.
+	// MaxBuffered is the maximum number of bytes that all connections of this loop together buffer
+	// for incomplete replies. 0 means poll.DefaultMaxBuffered.
 	MaxBuffered int
-	// RecordFine makes the loop record, for each second, the times at which operations ended within that
-	// second (measure.RecordFine).
+	// RecordFine makes the loop record, for each second, the times at which operations ended within
+	// that second (measure.RecordFine).
 	RecordFine bool
-	// LeaseNumber returns the number of the lease that a client renews with operation n. It is called
-	// only for keep-alives. It is nil if expired leases are not recorded.
+	// LeaseNumber returns the number of the lease that a client renews with operation n. It is
+	// called only for keep-alives. It is nil if expired leases are not recorded.
 	LeaseNumber func(n uint64, client uint32) int64
 	// Deliver receives complete seconds in order; a measure.Collector merges them. Recycle returns
 	// a histogram for reuse, or nil if none is free. The goroutine that merges seconds calls
 	// Recycle too, so Recycle must be safe for concurrent use. Neither function may block for long.
 	Deliver func(*measure.Second)
 	Recycle func() *measure.Histogram
-	// OnClusterChange(0, true) reports that a connection was lost. OnClusterChange(term, false) reports that a
-	// reply contained a higher term than all earlier replies. OnClusterChange must not block.
+	// OnClusterChange(0, true) reports that a connection was lost. OnClusterChange(term, false)
+	// reports that a reply contained a higher term than all earlier replies. OnClusterChange must
+	// not block.
 	OnClusterChange func(term uint64, lost bool)
-	// OnPhaseChange is called on the loop's thread when a phase begins and when the last phase ends. Mark
-	// must return quickly. If Mark returns a function, the loop calls this function after it has
-	// written the operations that were due at the time of the call of Mark.
+	// OnPhaseChange is called on the loop's thread when a phase begins and when the last phase
+	// ends. OnPhaseChange must return quickly. If OnPhaseChange returns a function, the loop calls
+	// this function after it has written the operations that were due at the time of the call of
+	// OnPhaseChange.
 	OnPhaseChange func(PhaseChange) (then func())
 }
 
@@ -100,13 +102,13 @@ type PhaseChange struct {
 
 // Result holds a loop's measurements except its seconds, which the loop passed to Deliver.
 type Result struct {
-	// WindowStart and WindowEnd are the start and end of the measurement window on the loop's clock. Began
-	// is the start of the first phase.
+	// WindowStart and WindowEnd are the start and end of the measurement window on the loop's
+	// clock. LoadStart is the start of the first phase.
 	WindowStart, WindowEnd int64
 	LoadStart              int64
 	InWindow
-	// WarmupSteady is set if the warm-up had a maximum length (Phase.Most) and throughput was steady at
-	// its end.
+	// WarmupSteady is set if the warm-up had a maximum length (Phase.MaxDuration) and throughput
+	// was steady at its end.
 	WarmupSteady bool
 }
 

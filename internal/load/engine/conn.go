@@ -24,7 +24,7 @@ const (
 // conn is the connection of a place, together with the queue of operations that wait for it. A lost
 // connection is dialed again, unless the load has moved the place to another conn.
 //
-// Invariant: late <= open, and unsent is ordered by unsent.after.
+// Invariant: late <= open, and unsent is ordered by unsent.offset.
 type conn struct {
 	place         int
 	linked        bool // counted in connections.links as a connection to its endpoint
@@ -33,7 +33,7 @@ type conn struct {
 	state         connState
 	endpoint      string // endpoint of the current connection or, if there is none, of the last one
 	nextEndpoint  string // endpoint of the next dial
-	wrongEndpoint bool   // the connection goes to an endpoint other than want
+	wrongEndpoint bool   // the connection goes to an endpoint other than nextEndpoint
 	codec         store.Codec
 	open          int      // number of operations that the codec still tracks, including late ones
 	late          int      // number of operations that were given up but whose replies may still arrive
@@ -52,8 +52,8 @@ type conn struct {
 	err           error // why the last dial or connection failed
 }
 
-// unsent is an operation that was encoded but not written. The field `after` is the number of bytes
-// of the connection's output that precede the operation's first byte.
+// unsent is an operation that was encoded but not written. The field `offset` is the number of
+// bytes of the connection's output that precede the operation's first byte.
 type unsent struct {
 	offset uint64
 	tag    uint32

@@ -108,7 +108,7 @@ func (cs *connections) allReady() (ready bool, why string, err error) {
 	return ready, why, nil
 }
 
-// dial starts to connect a place to its endpoint (conn.want).
+// dial starts to connect a place to its endpoint (conn.nextEndpoint).
 func (cs *connections) dial(i int) {
 	c := cs.table[i]
 	c.state, c.endpoint, c.wrongEndpoint, c.redialAt = dialing, c.nextEndpoint, false, never
@@ -269,8 +269,9 @@ func (cs *connections) closeBroken(i int, why error) bool {
 	return true
 }
 
-// finishLoss completes the work of closeBroken: it dials a new connection for the place. If the load
-// has moved the place to another endpoint, settle dials at once, and otherwise after a wait.
+// finishLoss completes the work of closeBroken: it dials a new connection for the place. If the
+// load has moved the place to another endpoint, finishLoss dials at once, and otherwise after a
+// wait.
 func (cs *connections) finishLoss(i int, now int64) {
 	c := cs.table[i]
 	cs.slots.releaseLate(i)

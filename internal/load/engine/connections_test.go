@@ -14,7 +14,7 @@ type policy struct {
 	ops     slots
 	sim     *sim
 	codecs  []*simCodec
-	changes int // number of calls of Config.Changed with lost set
+	changes int // number of calls of Config.OnClusterChange with lost set
 }
 
 // newPolicy returns a policy whose places have the endpoint "a".

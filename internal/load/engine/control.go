@@ -73,8 +73,8 @@ func (l *Loop) handleRequests() {
 	}
 }
 
-// stopRequested reports whether Stop was called, even if handleRequests has not carried out the request
-// yet.
+// stopRequested reports whether Stop was called, even if handleRequests has not carried out the
+// request yet.
 func (l *Loop) stopRequested() bool {
 	l.control.mu.Lock()
 	defer l.control.mu.Unlock()

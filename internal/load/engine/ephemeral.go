@@ -13,12 +13,14 @@ import (
 type ephemeralKey struct {
 	ref            uint64
 	earliestCreate int64 // the key was not created before this time
-	// createRevision is the revision at which the key was created, and session is the server's number for the
-	// session that created it. at is 0 if no reply confirmed the creation.
+	// createRevision is the revision at which the key was created, and session is the server's
+	// number for the session that created it. createRevision is 0 if no reply confirmed the
+	// creation.
 	createRevision, session int64
 }
 
-// noteEphemeral records a key that an operation created or may have created, if the load has a history.
+// noteEphemeral records a key that an operation created or may have created, if the load has a
+// history.
 func (l *Loop) noteEphemeral(sl *slot, outcome kv.Outcome, ev *store.Event) {
 	if !sl.ephemeral || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
 		return
@@ -34,10 +36,10 @@ func (l *Loop) noteEphemeral(sl *slot, outcome kv.Outcome, ev *store.Event) {
 	l.ephemeralKeys[c.place] = append(l.ephemeralKeys[c.place], o)
 }
 
-// reportPossibleEnd reports to the history that the keys of a connection's session may have been deleted. If
-// the session was closed, its keys may be deleted at any time after now. If the connection was
-// lost, it is unknown when the server last heard from the session, so the keys may have expired at
-// any time since they were created.
+// reportPossibleEnd reports to the history that the keys of a connection's session may have been
+// deleted. If the session was closed, its keys may be deleted at any time after now. If the
+// connection was lost, it is unknown when the server last heard from the session, so the keys may
+// have expired at any time since they were created.
 func (l *Loop) reportPossibleEnd(i int, closed bool) {
 	if l.ephemeralKeys == nil {
 		return
@@ -118,7 +120,7 @@ func (l *Loop) hasKeyOf(place int, session int64) bool {
 }
 
 // readEnd processes input from a connection whose session is being closed. It reports whether the
-// wait is over: the session has ended, the connection is lost, or the time `until` has passed.
+// wait is over: the session has ended, the connection is lost, or the time `deadline` has passed.
 func (l *Loop) readEnd(i int, s *closingSession, what poll.ReadyReason, deadline int64) (done bool) {
 	c := l.conns.table[i]
 	switch {

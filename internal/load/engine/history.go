@@ -25,27 +25,29 @@ type Completion struct {
 type History interface {
 	// OperationEnded is called once for every operation that was sent, when it has ended.
 	OperationEnded(c *Completion)
-	// LockChanged is called when a client acquires its lock (store.Held) and just before the client
-	// releases the lock (store.LockReleasing). began is the time at which the client's operation was sent.
+	// LockChanged is called when a client acquires its lock (store.LockAcquired) and just before
+	// the client releases the lock (store.LockReleasing). began is the time at which the client's
+	// operation was sent.
 	LockChanged(ev *store.Event, client uint32, began, now int64)
-	// WatchEvent is called for every event that a watcher receives. The event store.Done reports
-	// that the watcher was created. For this event, `asked` is the time at which the loop requested
-	// the creation, and `from` is the first revision that the loop requested. If `from` is 0, the
-	// loop requested the writes after the creation.
+	// WatchEvent is called for every event that a watcher receives. The event store.OperationDone
+	// reports that the watcher was created. For this event, `asked` is the time at which the loop
+	// requested the creation, and `from` is the first revision that the loop requested. If `from`
+	// is 0, the loop requested the writes after the creation.
 	WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64)
-	// KeyMayBeDeleted is called when a key may have been deleted at or after the time `from`, because the
-	// session that created it was closed or its connection was lost. ref is the value that Fill
-	// returned.
+	// KeyMayBeDeleted is called when a key may have been deleted at or after the time `from`,
+	// because the session that created it was closed or its connection was lost. ref is the value
+	// that Fill returned.
 	KeyMayBeDeleted(ref uint64, session uint32, from, now int64)
 	// SessionEnded is called when the server has confirmed the end of a session. The session had
-	// created the key with the reference ref at revision o.Mod. All fields of o are set except the
-	// key and the value.
+	// created the key with the reference ref at revision o.ModRevision. All fields of o are set
+	// except the key and the value.
 	SessionEnded(ref uint64, o *history.Op)
-	// LoadEnded is called when the loop will send no operation and no keep-alive after the time `now`.
+	// LoadEnded is called when the loop will send no operation and no keep-alive after the time
+	// `now`.
 	LoadEnded(now int64)
 }
 
-// HistoryBase implements all methods of History except Ended. Its methods do nothing.
+// HistoryBase implements all methods of History except OperationEnded. Its methods do nothing.
 type HistoryBase struct{}
 
 // LockChanged implements History.

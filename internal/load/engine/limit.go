@@ -10,7 +10,7 @@ import (
 // another account, so a loop is blocked only when all accounts are empty.
 //
 // Invariant: the limit is the sum of the units in all accounts and the number of operations in
-// flight that are not owed (slot.owed).
+// flight that are not exempt (slot.exempt).
 type limit struct {
 	accounts []account
 

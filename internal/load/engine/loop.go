@@ -307,8 +307,8 @@ func (l *Loop) publish() {
 func (l *Loop) finished() bool { return l.draining && l.drained() }
 
 // drained reports whether the loop has nothing left to wait for: no operation is open, and neither
-// the watchers nor the source expect an event. After Stop, drained also returns true once drainDeadline
-// has passed.
+// the watchers nor the source expect an event. After Stop, drained also returns true once
+// drainDeadline has passed.
 func (l *Loop) drained() bool {
 	return l.slots.open == 0 && l.watchers.isSettled(l.now) && (l.reactive == nil || !l.reactive.ExpectsMore(l.now)) || l.stopped && l.now >= l.drainDeadline
 }

@@ -30,9 +30,9 @@ type abandonState struct {
 	shares [2][]Share // by phase
 }
 
-// markScheduleAbandoned is called when the window closes. It notes whether the schedule still contains
-// operations. abandonSchedule counts these operations after the drain, so that the counting does
-// not delay replies.
+// markScheduleAbandoned is called when the window closes. It notes whether the schedule still
+// contains operations. abandonSchedule counts these operations after the drain, so that the
+// counting does not delay replies.
 func (l *Loop) markScheduleAbandoned(at int64) {
 	if l.sched.pacer == nil {
 		return

@@ -63,8 +63,8 @@ func (w *work) giveBack(s span) {
 }
 
 // endLoop must be called when a loop has no numbers left and no open operations. The loop's last
-// operation ended at the time `at`. If all loops have ended, `all` is true and `last` is the time
-// at which the last operation of all loops ended. idle is set for a loop without clients.
+// operation ended at the time `at`. If all loops have ended, `allEnded` is true and `last` is the
+// time at which the last operation of all loops ended. idle is set for a loop without clients.
 func (w *work) endLoop(loop int, at int64, idle bool) (allEnded bool, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

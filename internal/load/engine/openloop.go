@@ -17,15 +17,15 @@ const (
 type openLoop struct {
 	sched       schedule // the next operation
 	hasMoreDue  bool     // the last turn started maxStartsPerTurn operations, although more were due
-	exemptOpen  int      // number of open operations that have slot.owed set
+	exemptOpen  int      // number of open operations that have slot.exempt set
 	abandoned   abandonState
 	blockedBy   blocker
 	lastBlocker blocker // the value that blockedBy had until unblockedAt
 	unblockedAt int64   // when a connection or a unit of the limit became free for the blocked loop
 }
 
-// maxStartsPerTurn is the maximum number of due operations that one turn starts. The others wait for the
-// next turn, so that no turn takes more than a few milliseconds.
+// maxStartsPerTurn is the maximum number of due operations that one turn starts. The others wait
+// for the next turn, so that no turn takes more than a few milliseconds.
 const maxStartsPerTurn = 1 << 14
 
 // startDue starts the operations that are due, both in this loop's schedule and in the spill.

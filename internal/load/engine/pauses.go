@@ -30,15 +30,15 @@ const (
 //
 // Example: the loop asks to wake at 10 ms, wakes at 13 ms, and processes two replies until 13.02
 // ms. beginTurn adds 3 ms to sum. The replies that were read in this turn may have waited since 10
-// ms (asked), and readInto records that wait as their lag.
+// ms (earliestArrival), and readInto records that wait as their lag.
 //
-// Invariant: asked <= woke.
+// Invariant: earliestArrival <= turnStart.
 type pauses struct {
-	beat          int64 // the poller ends every wait at a multiple of beat; 0: the poller cannot do this
-	requestedWake int64 // when the loop wanted to wake up, or when it woke up, whichever is earlier
-	turnStart     int64 // when the turn began
-	lastWrite     int64 // when the turn's latest write call began; 0 if there was none
-	turnEnded     int64 // when the previous turn ended
+	beat            int64 // the poller ends every wait at a multiple of beat; 0: the poller cannot do this
+	earliestArrival int64 // when the loop wanted to wake up, or when it woke up, whichever is earlier
+	turnStart       int64 // when the turn began
+	lastWrite       int64 // when the turn's latest write call began; 0 if there was none
+	turnEnded       int64 // when the previous turn ended
 	// Length of the pause in the previous turn. If no connection was ready in that turn, this
 	// includes the pause before it.
 	previousPause int64
@@ -81,22 +81,22 @@ func (p *pauses) nextBeat(now, until int64) int64 {
 // ready in the previous turn, the data may also have arrived before a pause that ended when that
 // turn began: when a stopped process is continued, a signal ends its wait before the poller looks
 // at the connections.
-func (p *pauses) beginTurn(requestedWake, now int64) {
-	p.turnStart, p.requestedWake = now, min(requestedWake, now)
-	p.addDelay(now-requestedWake, now-requestedWake)
+func (p *pauses) beginTurn(earliestArrival, now int64) {
+	p.turnStart, p.earliestArrival = now, min(earliestArrival, now)
+	p.addDelay(now-earliestArrival, now-earliestArrival)
 	if p.previousPause > 0 && now-p.turnEnded < 4*usualWakeDelay {
-		p.requestedWake = min(p.requestedWake, p.turnEnded) - p.previousPause
+		p.earliestArrival = min(p.earliestArrival, p.turnEnded) - p.previousPause
 	}
 }
 
 // isWriteLate reports whether the latest write call in this turn began at least minPause ago.
 func (p *pauses) isWriteLate(now int64) bool { return p.lastWrite != 0 && now-p.lastWrite >= minPause }
 
-// endTurn records the length of a turn. answers is the number of operations that ended in the turn,
-// and ready is the number of ready connections.
+// endTurn records the length of a turn. `replies` is the number of operations that ended in the
+// turn, and `ready` is the number of ready connections.
 func (p *pauses) endTurn(now int64, replies uint64, ready int) {
 	p.turnEnded, p.previousPause = now, 0
-	took, slept := now-p.turnStart, p.turnStart-p.requestedWake
+	took, slept := now-p.turnStart, p.turnStart-p.earliestArrival
 	if took < minPause && slept < minPause { // nearly always
 		if p.counting && took > p.longest {
 			p.longest = took
@@ -113,8 +113,8 @@ func (p *pauses) endTurn(now int64, replies uint64, ready int) {
 	}
 }
 
-// addDelay records a delay of length took. `unexplained` is the part that the loop's own work does
-// not explain. Only this part can be a pause.
+// addDelay records a delay of length `elapsed`. `unexplained` is the part that the loop's own work
+// does not explain. Only this part can be a pause.
 func (p *pauses) addDelay(elapsed, unexplained int64) {
 	if !p.counting {
 		return
@@ -127,8 +127,8 @@ func (p *pauses) addDelay(elapsed, unexplained int64) {
 	}
 }
 
-// usualWakeDelay is the time that any client on this machine needs to wake up after a reply or a timer.
-// It does not count as a disturbance that the generator caused.
+// usualWakeDelay is the time that any client on this machine needs to wake up after a reply or a
+// timer. It does not count as a disturbance that the generator caused.
 const usualWakeDelay = 50_000
 
 // excessWakeDelay returns the part of a delay that exceeds usualWakeDelay.

@@ -7,14 +7,14 @@ import (
 
 // clockwork tracks the current phase and second of a load.
 //
-// Invariant: origin <= current.start < next <= end while a second is open.
+// Invariant: origin <= current.start < nextBoundary <= phaseEnd while a second is open.
 type clockwork struct {
 	phases       []Phase
 	phaseIndex   int     // index of the current phase
 	origin       int64   // start of the phase
 	index        int     // index of the current second within the phase
-	phaseEnd     int64   // phaseEnd of the phase; never if the phase ends after a given number of operations
-	nextBoundary int64   // nextBoundary boundary: the end of the second or of the phase
+	phaseEnd     int64   // end of the phase; never if it ends after a given number of operations
+	nextBoundary int64   // next boundary: the end of the second or of the phase
 	current      *second // nil before and after the load
 }
 

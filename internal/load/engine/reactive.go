@@ -39,8 +39,8 @@ func (l *Loop) keepWaiting(tag uint32, sl *slot) {
 	l.waitingOps = append(l.waitingOps, waiter{tag, sl.n})
 }
 
-// sendWaiting sends those of the waiting operations that can be sent now. Their wait does not count as
-// lateness of the generator.
+// sendWaiting sends those of the waiting operations that can be sent now. Their wait does not count
+// as lateness of the generator.
 func (l *Loop) sendWaiting() {
 	remaining, full := l.waitingOps[:0], false
 	for _, w := range l.waitingOps {

@@ -14,13 +14,13 @@ import (
 const (
 	readBuffer = 256 << 10
 	// maxReadSize is the maximum number of bytes that one call reads from a connection while other
-	// connections are ready too. minReadSpace is the free space that the buffer must have for another
-	// read.
+	// connections are ready too. minReadSpace is the free space that the buffer must have for
+	// another read.
 	maxReadSize  = 64 << 10
 	minReadSpace = 16 << 10
-	// maxReadPerTurn limits the number of bytes that the loop reads from one connection per turn. Without
-	// this limit, a server that sends continuously would keep the loop busy, and the loop would
-	// miss its timeouts.
+	// maxReadPerTurn limits the number of bytes that the loop reads from one connection per turn.
+	// Without this limit, a server that sends continuously would keep the loop busy, and the loop
+	// would miss its timeouts.
 	maxReadPerTurn = 1 << 20
 )
 
@@ -49,14 +49,14 @@ type reads struct {
 }
 
 // sampling selects the reads for which the loop records how much time the generator added. It
-// selects one read in every `every` reads. It counts reads because sampling by time would
+// selects one read in every `interval` reads. It counts reads because sampling by time would
 // under-represent the burst of replies after a pause. It also selects late reads and late
 // operations, up to sampledReads per second, because they determine the highest percentiles.
 type sampling struct {
 	interval      int64 // one read in this many is sampled; a power of two
 	count         int64 // number of reads, without late ones
 	late          int64 // late reads and operations in this second
-	sampled       int64 // number of sampled reads since `every` was last set
+	sampled       int64 // number of sampled reads since `interval` was last set
 	previousCount int64 // value of count at the end of the last second
 }
 
@@ -195,14 +195,14 @@ func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	if !l.measuring && !l.draining { // replies that arrive during the drain belong to the window, too
 		l.sample.count++
 		n, err = l.poller.Read(i, b)
-	} else if r.weight = l.sample.nextWeight(l.pauses.turnStart-l.pauses.requestedWake >= minPause); r.weight > 0 && l.stamped != nil {
+	} else if r.weight = l.sample.nextWeight(l.pauses.turnStart-l.pauses.earliestArrival >= minPause); r.weight > 0 && l.stamped != nil {
 		n, arrived, err = l.stamped.ReadStamped(i, b)
 	} else {
 		n, err = l.poller.Read(i, b)
 	}
 	r.at = l.poller.Now()
-	r.lag = r.at - l.pauses.requestedWake
-	if arrived >= 0 && (l.pauses.turnStart-l.pauses.requestedWake < minPause || arrived > r.lag) {
+	r.lag = r.at - l.pauses.earliestArrival
+	if arrived >= 0 && (l.pauses.turnStart-l.pauses.earliestArrival < minPause || arrived > r.lag) {
 		r.lag = arrived
 	}
 	return n, err

@@ -115,8 +115,8 @@ type failureKind struct {
 	outcome      kv.Outcome
 }
 
-// allowsHistogram reports whether a kind of error may get its own histogram for a member and term. The
-// first MaxReportedFailed combinations of kind, member and term may get one. Errors without a
+// allowsHistogram reports whether a kind of error may get its own histogram for a member and term.
+// The first MaxReportedFailed combinations of kind, member and term may get one. Errors without a
 // member and term always may.
 func (q *secondQueue) allowsHistogram(series *measure.Series, outcome kv.Outcome) bool {
 	if series.Member == 0 && series.Term == 0 {
@@ -227,8 +227,9 @@ func (q *secondQueue) recordSuccess(s *second, series *measure.Series, response,
 	c.service.Record(service)
 }
 
-// recordLateness records how late an operation of an open loop was sent. `own` is the part of the
-// lateness that the generator caused. If the operation was not blocked, own equals late.
+// recordLateness records how late an operation of an open loop was sent. `ownLateness` is the part
+// of the lateness that the generator caused. If the operation was not blocked, ownLateness equals
+// late.
 func (q *secondQueue) recordLateness(s *second, late, ownLateness int64) {
 	if waiting := late - ownLateness; waiting != 0 {
 		q.record(&s.Lateness, late)

@@ -96,8 +96,8 @@ func (l *Loop) flush(i int) {
 	}
 }
 
-// recordLateWrite records that at least minPause has passed since the latest write call began. The loop
-// was paused in that time, so the operations that this call wrote may have left late.
+// recordLateWrite records that at least minPause has passed since the latest write call began. The
+// loop was paused in that time, so the operations that this call wrote may have left late.
 func (l *Loop) recordLateWrite(now int64) {
 	if !l.measuring {
 		return

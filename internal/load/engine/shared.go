@@ -37,7 +37,7 @@ func (s *Shared) wake(i int) {
 	}
 }
 
-// wakeOthers ends the wait of all loops except loop me.
+// wakeOthers ends the wait of all loops except loop `self`.
 func (s *Shared) wakeOthers(self int) {
 	for i := range s.loops {
 		if i != self {

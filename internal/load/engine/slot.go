@@ -138,7 +138,8 @@ func (s *slots) requeue(queue []waiter, from, to int) {
 	}
 }
 
-// exemptFromLimit marks an open loop's open operations on a connection as owed, and returns their number.
+// exemptFromLimit marks an open loop's open operations on a connection as exempt, and returns their
+// number.
 func (s *slots) exemptFromLimit(conn int) (exempted int) {
 	for k := range s.table {
 		if sl := &s.table[k]; sl.isOpenOn(conn) && sl.client < 0 && !sl.exempt {

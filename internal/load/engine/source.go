@@ -41,41 +41,43 @@ type Share struct {
 // Each of its operations counts as in flight after the operation's due time, even while the
 // operation waits for another reply or for a connection. So the operation's timeout runs during
 // this wait, and the operation does not end when the measurement window ends. In a closed loop,
-// Ready, Place and Sent are called only for operations that Prompt returned. All operation numbers
-// refer to the measured phase.
+// Ready, ConnectionIndex and OperationSent are called only for operations that Prompt returned. All
+// operation numbers refer to the measured phase.
 //
 // A Source embeds ReactiveBase and overrides the methods that it needs. For example, an
-// application that renews its lease 2 s after each reply overrides three of them: Ended
-// notes the time of the reply, NextPrompt returns that time plus 2 s, and Prompt returns
-// the renewal when it is due.
+// application that renews its lease 2 s after each reply overrides three of them: OperationEnded
+// notes the time of the reply, NextPrompt returns that time plus 2 s, and Prompt returns the
+// renewal when it is due.
 type Reactive interface {
 	Source
 
 	// Ready reports whether operation n can be encoded: each reply that it depends on has arrived,
 	// or will never arrive.
 	Ready(n uint64) bool
-	// ConnectionIndex returns the index, starting with 0, of the connection that operation n must use. The
-	// operation waits until this connection accepts it. -1 means that the operation can use any
-	// connection.
+	// ConnectionIndex returns the index, starting with 0, of the connection that operation n must
+	// use. The operation waits until this connection accepts it. -1 means that the operation can
+	// use any connection.
 	ConnectionIndex(n uint64) int
 
-	// OperationSent is called when operation n was sent. `late` is the operation's lateness in nanoseconds,
-	// without the time that it waited for a reply or a connection. `waited` reports whether the
-	// operation had to wait for a reply or a connection.
+	// OperationSent is called when operation n was sent. `late` is the operation's lateness in
+	// nanoseconds, without the time that it waited for a reply or a connection. `waited` reports
+	// whether the operation had to wait for a reply or a connection.
 	OperationSent(n uint64, late int64, waited bool)
-	// OperationFailed is called when operation n failed: no successful reply arrived, or Check returned
-	// kv.WrongResponse. If no successful reply arrived, Check is not called.
+	// OperationFailed is called when operation n failed: no successful reply arrived, or Check
+	// returned kv.WrongResponse. If no successful reply arrived, Check is not called.
 	OperationFailed(n uint64)
-	// OperationEnded is called with the outcome of operation n, after Check or Failed. `response` is the
-	// response time in nanoseconds. If the operation succeeded, `service` is the service time in
-	// nanoseconds. Ended is not called for operations that were due but never started.
+	// OperationEnded is called with the outcome of operation n, after Check or OperationFailed.
+	// `response` is the response time in nanoseconds. If the operation succeeded, `service` is the
+	// service time in nanoseconds. OperationEnded is not called for operations that were due but
+	// never started.
 	OperationEnded(n uint64, o kv.Outcome, response, service int64)
 
-	// HandleWatchEvent receives an event (store.Notify, store.Seen or store.Ended) for a watcher that one
-	// of the source's operations created. It is not called in a loop that has Config.Watching.
+	// HandleWatchEvent receives an event (store.WatchChange, store.WatchProgress or
+	// store.WatchEnded) for a watcher that one of the source's operations created. It is not called
+	// in a loop that has Config.Watching.
 	HandleWatchEvent(ev *store.Event)
-	// ExpectsMore reports whether the source expects more events or will prompt more operations. While
-	// the load drains, the loop calls ExpectsMore until it returns false.
+	// ExpectsMore reports whether the source expects more events or will prompt more operations.
+	// While the load drains, the loop calls ExpectsMore until it returns false.
 	ExpectsMore(now int64) bool
 
 	// Prompt returns the next operation that is not in the schedule but became necessary because of
@@ -91,13 +93,14 @@ type Reactive interface {
 	// before that time. math.MaxInt64 means never.
 	NextPrompt() int64
 
-	// ConnectionLost is called when the connection of a place has ended, after the source has received the
-	// outcomes of the operations in flight on that connection. Lost is also called when the load
-	// moves the place to a new connection. In this case, operations in flight on the old connection
-	// can still complete. After both events, the watchers on the old connection no longer exist.
+	// ConnectionLost is called when the connection of a place has ended, after the source has
+	// received the outcomes of the operations in flight on that connection. ConnectionLost is also
+	// called when the load moves the place to a new connection. In this case, operations in flight
+	// on the old connection can still complete. After both events, the watchers on the old
+	// connection no longer exist.
 	ConnectionLost(place int)
-	// SessionExpired is called when a place's connection could not resume its session because the session
-	// had expired. By then, a new session has begun.
+	// SessionExpired is called when a place's connection could not resume its session because the
+	// session had expired. By then, a new session has begun.
 	SessionExpired(place int)
 }
 

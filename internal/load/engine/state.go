@@ -57,7 +57,7 @@ type Loop struct {
 	events           []store.Event
 	ready            []poll.Ready
 	op               store.Op
-	phaseChangeFuncs []func() // functions that Config.Mark returned, to be called after the next write
+	phaseChangeFuncs []func() // results of Config.OnPhaseChange, to be called after the next write
 
 	reads
 	recording

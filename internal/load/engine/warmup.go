@@ -17,8 +17,8 @@ const (
 	steadySlots   = 4
 )
 
-// warmupState is the state that all loops share during a warm-up. The last loop that reaches the end of
-// a time slot decides whether throughput is steady.
+// warmupState is the state that all loops share during a warm-up. The last loop that reaches the
+// end of a time slot decides whether throughput is steady.
 type warmupState struct {
 	endsAt atomic.Int64 // end of the warm-up in nanoseconds since the phase began; 0: not decided yet
 	steady atomic.Bool

@@ -25,27 +25,27 @@ type WatchSetup struct {
 	// LiveOnly is set if a watcher, even a re-created one, can receive only the writes after its
 	// creation.
 	LiveOnly bool
-	// CreateAtWindow is set if watchers are created when the measurement window opens. Otherwise they are
-	// created before the first phase.
+	// CreateAtWindow is set if watchers are created when the measurement window opens. Otherwise
+	// they are created before the first phase.
 	CreateAtWindow bool
 	// History records the watchers' events. It is nil if they are not verified. If it is set, the
 	// loop regularly requests the streams' progress.
 	History History
 	// OnAcknowledged is called with the successful reply to a write. ref is the value that Fill
-	// returned for the write, and sent is the time at which the write was sent. OnAcknowledged may be
-	// nil.
+	// returned for the write, and sent is the time at which the write was sent. OnAcknowledged may
+	// be nil.
 	OnAcknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
-	// OnUncertain is called when a write failed although the store may have executed it. OnUncertain may be
-	// nil.
+	// OnUncertain is called when a write failed although the store may have executed it.
+	// OnUncertain may be nil.
 	OnUncertain func(kind kv.Kind, ref uint64)
-	// ProgressInterval is the time between two progress requests in nanoseconds. The requests go to the
-	// watchers' streams in turn. 0 selects the interval that History needs.
+	// ProgressInterval is the time between two progress requests in nanoseconds. The requests go to
+	// the watchers' streams in turn. 0 selects the interval that History needs.
 	ProgressInterval int64
-	// SkipsProgress reports whether the loop sends no progress requests on a watcher's stream. If SkipsProgress
-	// is nil, the loop sends progress requests on each stream.
+	// SkipsProgress reports whether the loop sends no progress requests on a watcher's stream. If
+	// SkipsProgress is nil, the loop sends progress requests on each stream.
 	SkipsProgress func(watcher uint32) bool
-	// OnCaughtUp is called once, when the watchers have received all events that Sink expects except
-	// those of the load's own writes. OnCaughtUp may be nil.
+	// OnCaughtUp is called once, when the watchers have received all events that Sink expects
+	// except those of the load's own writes. OnCaughtUp may be nil.
 	OnCaughtUp func()
 }
 
@@ -230,7 +230,7 @@ func (w *watchers) requestProgress(now int64) {
 	}
 }
 
-// checkCaughtUp calls Watching.CaughtUp once, when the watchers have caught up.
+// checkCaughtUp calls WatchSetup.OnCaughtUp once, when the watchers have caught up.
 func (w *watchers) checkCaughtUp() {
 	if w.caughtUp || !w.cfg.Sink.CaughtUp() {
 		return

@@ -70,8 +70,8 @@ func (w *watchers) recordFine(seen *watch.EventReport, now int64, s *second) {
 	}
 }
 
-// noteEnded records that a watcher ended. `again` is set if the watcher was created again. It is
-// unset if the store refused the watcher.
+// noteEnded records that a watcher ended. `recreated` is set if the watcher was created again. It
+// is unset if the store refused the watcher.
 func (w *watchers) noteEnded(recreated bool, now int64, s *second) {
 	if w.recordsFine && s != nil {
 		s.fine().CountWatcherEnd(recreated, now-s.start)

@@ -36,23 +36,23 @@ func (u Uniform) Choose(n uint64) uint64 {
 //
 // Example: NewHotspot(1000, 0.1, 0.9, seed) sends 90 % of the operations to keys 0 to 99.
 type Hotspot struct {
-	n, hot   uint64
-	hotShare float64
-	seed     uint64
+	n, hot            uint64
+	hotOperationShare float64
+	seed              uint64
 }
 
 // NewHotspot returns a chooser for n keys. `keys` is the share of popular keys (at least one key is
-// popular), and `ops` is the share of operations that use popular keys. Both shares must be in (0,
-// 1).
-func NewHotspot(n uint64, keys, hotShare float64, seed uint64) Hotspot {
+// popular), and `hotOperationShare` is the share of operations that use popular keys. Both shares must be in
+// (0, 1).
+func NewHotspot(n uint64, keys, hotOperationShare float64, seed uint64) Hotspot {
 	hot := uint64(math.Ceil(keys * float64(n)))
-	return Hotspot{n: n, hot: min(max(hot, 1), n), hotShare: hotShare, seed: seed}
+	return Hotspot{n: n, hot: min(max(hot, 1), n), hotOperationShare: hotOperationShare, seed: seed}
 }
 
 // Choose implements Chooser. It first draws one of the two groups of keys, and then a key in that
 // group.
 func (h Hotspot) Choose(n uint64) uint64 {
-	if h.hot == h.n || RandomUnit(h.seed^0x5bd1e995, n) < h.hotShare {
+	if h.hot == h.n || RandomUnit(h.seed^0x5bd1e995, n) < h.hotOperationShare {
 		return Uniform{N: h.hot, Seed: h.seed}.Choose(n)
 	}
 	return h.hot + Uniform{N: h.n - h.hot, Seed: h.seed}.Choose(n)

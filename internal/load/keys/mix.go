@@ -8,8 +8,8 @@ import (
 
 // Mix chooses an operation by weight.
 //
-// Example: if the weights are 3 and 1, upTo is [0.75, 1], and Operation returns the first operation
-// in about three out of four cases.
+// Example: if the weights are 3 and 1, cumulative is [0.75, 1], and Operation returns the first
+// operation in about three out of four cases.
 type Mix struct {
 	operations []scenario.Operation
 	cumulative []float64 // cumulative shares; the last one is 1

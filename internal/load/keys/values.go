@@ -113,8 +113,8 @@ func ReadIdentity(value []byte) uint64 { return Identity(decodeNumber(value)) }
 // operation of the warm-up, and applications have no warm-up.
 const NoIdentity = 2 // Identity(1 << phaseShift)
 
-// Identity returns the Identity of a key's value if the value's origin is OriginOwn. Otherwise it returns
-// NoIdentity.
+// Identity returns the Identity of a key's value if the value's origin is OriginOwn. Otherwise it
+// returns NoIdentity.
 func (v *Values) Identity(key, value []byte) uint64 {
 	if v.Judge(key, value) != OriginOwn {
 		return NoIdentity

@@ -20,7 +20,7 @@ func (l Listed) Due(n uint64) int64 {
 // Remainder implements Pacer.
 func (l Listed) Remainder(uint64, Point) Remainder { return l }
 
-// FirstDueAt implements Rest.
+// FirstDueAt implements Remainder.
 func (l Listed) FirstDueAt(at int64) uint64 {
 	return uint64(sort.Search(len(l), func(n int) bool { return l[n] >= at }))
 }

@@ -22,9 +22,9 @@ type Pacer interface {
 	// Due returns when operation n is due, in nanoseconds since the start of the schedule.
 	// Operations are numbered from 0. math.MaxInt64 means never.
 	Due(n uint64) int64
-	// Remainder returns the part of the schedule that starts with operation n. The result is used to
-	// count operations that are not sent. `last` is a known later point of the schedule, or the
-	// zero Point. Rest does not change the pacer.
+	// Remainder returns the part of the schedule that starts with operation n. The result is used
+	// to count operations that are not sent. `last` is a known later point of the schedule, or the
+	// zero Point. Remainder does not change the pacer.
 	Remainder(n uint64, last Point) Remainder
 }
 

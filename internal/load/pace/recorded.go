@@ -48,7 +48,7 @@ func (r *Recorded) Due(n uint64) int64 {
 // Remainder returns the schedule itself.
 func (r *Recorded) Remainder(uint64, Point) Remainder { return r }
 
-// FirstDueAt implements Rest. It uses binary search.
+// FirstDueAt implements Remainder. It uses binary search.
 func (r *Recorded) FirstDueAt(at int64) uint64 {
 	n := sort.Search(len(r.due), func(n int) bool { return r.due[n] >= at })
 	for uint64(n) >= uint64(len(r.due)) && r.Due(uint64(n)) < at {

@@ -41,7 +41,7 @@ func (r *poissonRemainder) evenGap() {
 	}
 }
 
-// FirstDueAt implements Rest.
+// FirstDueAt implements Remainder.
 func (r *poissonRemainder) FirstDueAt(at int64) uint64 {
 	for ; r.drawn.n < r.firstEven; r.drawn.Due(r.drawn.n + 1) {
 		if saturate(r.drawn.sum) >= at {

@@ -87,8 +87,8 @@ func (r *recorders) record(b []byte) error {
 	return nil
 }
 
-// isReadBackOp reports whether o is an operation that a worker can record when it reads keys after a
-// load: a read, or the possible deletion of a key that an earlier load had written.
+// isReadBackOp reports whether o is an operation that a worker can record when it reads keys after
+// a load: a read, or the possible deletion of a key that an earlier load had written.
 func isReadBackOp(o *history.Op) bool {
 	if o.Final {
 		return o.Kind == kv.Get || o.Kind == kv.Exists

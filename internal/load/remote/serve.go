@@ -15,14 +15,15 @@ import (
 )
 
 // progressEvery is the interval at which each worker reports the progress of its load if the number
-// of workers is at most `few`. For more workers, the interval grows in proportion to their number.
+// of workers is at most `baseWorkers`. For more workers, the interval grows in proportion to their
+// number.
 const (
 	progressEvery = 100 * time.Millisecond
 	baseWorkers   = 8
 )
 
-// progressInterval returns the interval at which each worker reports progress, for the given number of
-// workers.
+// progressInterval returns the interval at which each worker reports progress, for the given number
+// of workers.
 func progressInterval(workers int) time.Duration {
 	return max(progressEvery, progressEvery*time.Duration(workers)/baseWorkers)
 }
@@ -209,7 +210,7 @@ type sender struct {
 	queue            [][]byte
 	queued           int
 	pendingChange    changed // reported by the load, but not sent yet
-	hasPendingChange bool    // lost contains a report
+	hasPendingChange bool    // pendingChange contains a report
 	closing          bool
 	err              error
 	ended            chan struct{}

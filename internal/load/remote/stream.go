@@ -118,7 +118,7 @@ type message struct {
 // reply is the reply to a call, to Connect, or to a Run that failed.
 type reply struct {
 	Error     string          `json:"error,omitempty"`
-	NoWindow  bool            `json:"never_opened,omitempty"` // the error is load.ErrNeverOpened
+	NoWindow  bool            `json:"never_opened,omitempty"` // the error is load.ErrNoWindow
 	Clock     time.Time       `json:"clock,omitzero"`
 	Loops     int             `json:"loops,omitempty"`
 	First     int64           `json:"first,omitempty"`

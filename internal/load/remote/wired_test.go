@@ -226,7 +226,7 @@ func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 			t.Errorf("want an error with %q: %v", want, err)
 		}
 		if want == load.ErrNoWindow.Error() && !errors.Is(err, load.ErrNoWindow) {
-			t.Errorf("%v is not ErrNeverOpened", err)
+			t.Errorf("%v is not ErrNoWindow", err)
 		}
 	}
 }

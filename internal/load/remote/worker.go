@@ -49,8 +49,8 @@ func (w *Worker) callOnce(ctx context.Context, m message) (reply, error) {
 }
 
 // openCall opens a stream and makes a call on it. If no error occurs, the caller owns the stream.
-// The function `take` handles the parts of a history that arrive before the reply. If `take` is
-// nil, openCall refuses such parts.
+// The function `handlePart` handles the parts of a history that arrive before the reply. If
+// `handlePart` is nil, openCall refuses such parts.
 func (w *Worker) openCall(ctx context.Context, m message, handlePart func([]byte) error) (Stream, *reply, error) {
 	b, err := encode(m)
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *Worker) openCall(ctx context.Context, m message, handlePart func([]byte
 		return nil, nil, err
 	}
 	release := context.AfterFunc(ctx, func() { _ = s.Close() })
-	var partErr error // an error from take
+	var partErr error // an error from handlePart
 	response, err := func() (*message, error) {
 		if err := s.Send(b); err != nil {
 			return nil, err
@@ -222,7 +222,7 @@ func (j *job) second(s *measure.Second) error {
 	return nil
 }
 
-// handle handles a message. The result `over` is true if the message is the last one.
+// handle handles a message. The result `isLast` is true if the message is the last one.
 func (j *job) handle(m *message) (isLast bool, err error) {
 	switch {
 	case m.Changed != nil:

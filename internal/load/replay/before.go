@@ -14,8 +14,8 @@ type preexistingKey struct {
 	known bool
 }
 
-// findPreexisting finds the keys and leases that must have existed before the recording. These keys are
-// the ones that, before any recorded call wrote them, were read, removed, or compared with a
+// findPreexisting finds the keys and leases that must have existed before the recording. These keys
+// are the ones that, before any recorded call wrote them, were read, removed, or compared with a
 // revision that no recorded call created. These leases are the ones that no recorded call granted.
 func (p *Plan) findPreexisting() {
 	s := search{plan: p, writtenKeys: map[string]bool{}, preexisting: map[string]*preexistingKey{}, knownLeases: map[int64]bool{0: true}}
@@ -49,7 +49,7 @@ type search struct {
 	plan        *Plan
 	writtenKeys map[string]bool // keys that the calls up to now have written
 	preexisting map[string]*preexistingKey
-	order       []string // the keys in the map there, in the order of their discovery
+	order       []string // the keys in the map preexisting, in the order of their discovery
 	knownLeases map[int64]bool
 	leases      []int64 // leases that were not granted in the recording
 }
@@ -112,8 +112,8 @@ func (p *Plan) learnSize(e *preexistingKey, c *call.Call, part *call.Part) {
 	}
 }
 
-// responseBytes is the approximate size of a response to a read of a single key, without the key and
-// the value.
+// responseBytes is the approximate size of a response to a read of a single key, without the key
+// and the value.
 const responseBytes = 45
 
 // leaseMargin is the time, in seconds, for which preloaded leases must remain valid after the load.

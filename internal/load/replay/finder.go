@@ -92,8 +92,8 @@ func (f *finder) needNewest(calls []int32) {
 	}
 }
 
-// appendRecent appends n to a list with at most `most` elements. If the list is full, it first removes
-// the oldest element.
+// appendRecent appends n to a list with at most `limit` elements. If the list is full, it first
+// removes the oldest element.
 func appendRecent(list []int32, n int32, limit int) []int32 {
 	if len(list) == limit {
 		copy(list, list[1:])

@@ -50,8 +50,8 @@ type limits struct {
 	sizes [64]uint64
 }
 
-// maxPlanBytes returns the maximum memory of a plan in bytes. It depends on the size of the recording's
-// file.
+// maxPlanBytes returns the maximum memory of a plan in bytes. It depends on the size of the
+// recording's file.
 func maxPlanBytes(fileBytes int64) int {
 	return int(min(max(minPlanLimit, planPerByte*min(fileBytes, scenario.MaxMemory/planPerByte)), scenario.MaxMemory))
 }
@@ -126,9 +126,9 @@ func (l *limits) checkInFlight(p *Plan, inFlight int) error {
 	return before.checkTotal(min(inFlight, maxPreloadWrites), "max-in-flight", "preloaded key")
 }
 
-// checkTotal returns an error if the largest calls need too much memory when `most` calls are in
-// flight at once. `flag` is the name of the flag that sets `most`, and `what` is the noun for a
-// call in the error message.
+// checkTotal returns an error if the largest calls need too much memory when `inFlight` calls are
+// in flight at once. `flag` is the name of the flag that sets `inFlight`, and `noun` is the noun
+// for a call in the error message.
 func (l *limits) checkTotal(inFlight int, flag, noun string) error {
 	const memory = scenario.MaxMemory
 	need, left, fits := 0.0, float64(inFlight), 0.0

@@ -15,11 +15,11 @@ import (
 type places struct {
 	byCall       []int32   // by call: the index of its connection (its place)
 	callsByPlace [][]int32 // by place: the calls on it, in order
-	nextIndexes  []int     // by place: index in lines[place]; all calls before it were sent
+	nextIndexes  []int     // by place: index in callsByPlace[place]; all calls before it were sent
 	sent         []bool    // by call: the call was sent or given up
 }
 
-// newPlaces assigns the recorded connections to at most `most` places. If `most` is 0, it uses as
+// newPlaces assigns the recorded connections to at most `limit` places. If `limit` is 0, it uses as
 // many places as the recording needed at the same time.
 func newPlaces(calls []*call.Call, connections map[uint32]span, limit int) *places {
 	order := make([]uint32, 0, len(connections))

@@ -19,8 +19,8 @@ type Plan struct {
 	app.ScriptBase
 	Header  call.Header
 	Problem string // why the recording could not be read to its end; empty if it could
-	// Omitted is the number of calls that are not sent again, by method. Gaps is the number of gaps in
-	// the recording.
+	// Omitted is the number of calls that are not sent again, by method. Gaps is the number of gaps
+	// in the recording.
 	Omitted map[string]uint64
 	Gaps    int
 	// Connections is the highest number of connections that were in use at the same time. Keys is
@@ -40,8 +40,8 @@ type Plan struct {
 	preloadCalls []call.Call
 	states       []state // by call
 	newRevisions []int64 // by call: the revision that the call created in this replay; 0: unknown
-	// lateness contains, by call, how late the call was sent, in nanoseconds. -1 means that the call
-	// was not sent, or had to wait for another call or for a connection.
+	// lateness contains, by call, how late the call was sent, in nanoseconds. -1 means that the
+	// call was not sent, or had to wait for another call or for a connection.
 	lateness     []int64
 	preloaded    map[string]preloaded
 	versions     versions
@@ -119,18 +119,19 @@ func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
 // Outcome holds the results of a replay.
 //
 // Waited is the number of calls that waited for other calls. Guarded is the number of calls with
-// guards. Held is the number of calls whose guards held in the recording, HeldInBoth the
-// number of calls whose guards held in the recording and in the replay, and HeldOnlyInReplay the number of
-// calls whose guards held only in the replay.
+// guards. HeldInRecording is the number of calls whose guards held in the recording, HeldInBoth the
+// number of calls whose guards held in the recording and in the replay, and HeldOnlyInReplay the
+// number of calls whose guards held only in the replay.
 type Outcome struct {
 	Waited                                                 uint64
 	Guarded, HeldInRecording, HeldInBoth, HeldOnlyInReplay uint64
-	// Watchers is the number of watchers. RecordedEvents is the number of events that they received in the
-	// recording, and ReplayedEvents is the number of events that they received in the replay.
+	// Watchers is the number of watchers. RecordedEvents is the number of events that they received
+	// in the recording, and ReplayedEvents is the number of events that they received in the
+	// replay.
 	Watchers, RecordedEvents, ReplayedEvents uint64
-	// GapErrors contains timing errors in nanoseconds, in ascending order. Each error is the difference
-	// between the actual and the scheduled time between two successive calls. Calls that waited for
-	// a response or a connection are omitted.
+	// GapErrors contains timing errors in nanoseconds, in ascending order. Each error is the
+	// difference between the actual and the scheduled time between two successive calls. Calls that
+	// waited for a response or a connection are omitted.
 	GapErrors []int64
 }
 
@@ -157,7 +158,7 @@ func (p *Plan) Outcome() Outcome {
 	return o
 }
 
-// gapErrors returns Outcome.Gaps.
+// gapErrors returns Outcome.GapErrors.
 func (p *Plan) gapErrors() (all []int64) {
 	for n := 1; n < len(p.lateness); n++ {
 		if a, b := p.lateness[n-1], p.lateness[n]; a >= 0 && b >= 0 {
@@ -244,8 +245,8 @@ type needs struct {
 
 func (n *needs) callsFor(call uint64) []int32 { return n.calls[n.first[call]:n.first[call+1]] }
 
-// replayRevision returns the revision, in this replay, of the write that created a recorded revision of
-// a key.
+// replayRevision returns the revision, in this replay, of the write that created a recorded
+// revision of a key.
 func (p *Plan) replayRevision(key []byte, recorded int64) int64 {
 	if recorded <= 0 {
 		return recorded
@@ -279,8 +280,8 @@ func (p *Plan) revisionAt(recorded int64) int64 {
 //
 // For example, call 3 reads version 7 of key k, and call 5 writes k under a guard that requires
 // version 7. If this version has slot 0, then guards[{5, 0}] is 0, and learned[3] contains k and
-// slot 0. If the response to call 3 contains version 12 in the replay, now[0] becomes 12, and call
-// 5 is sent with version 12 in its guard.
+// slot 0. If the response to call 3 contains version 12 in the replay, replayed[0] becomes 12, and
+// call 5 is sent with version 12 in its guard.
 type versions struct {
 	hasVersions bool                       // a response contains a version
 	guards      map[guardID]int32          // the slot of the version that a guard requires
@@ -299,7 +300,7 @@ type versions struct {
 	creators map[string][]int32
 }
 
-// change is the call `by`, which replaced the version `from` of a key.
+// change is the call `call`, which replaced the version `replaced` of a key.
 type change struct {
 	replaced int64
 	call     int32
@@ -321,14 +322,14 @@ type learnedVersion struct {
 // watcher use the same connection.
 type watchers struct {
 	byCall         map[int32]uint32 // by call that starts or ends a watcher: the watcher's number
-	startCalls     []int32          // startCalls watcher: the number of the call that starts it
+	startCalls     []int32          // by watcher: the number of the call that starts it
 	recordedEvents []uint64         // by watcher: number of events that it received in the recording
 	replayedEvents []uint64         // by watcher: number of events that it has received in the replay
 	endedCount     uint64           // number of watchers that the store has ended in the replay
 
-	total, received uint64 // sums of then and of now
-	// lastReceived is the value of `received` at the last call of ExpectsMore. till is the time at which the
-	// wait for more events ends.
+	total, received uint64 // sums of recordedEvents and of replayedEvents
+	// lastReceived is the value of `received` at the last call of ExpectsMore. waitEnd is the time
+	// at which the wait for more events ends.
 	lastReceived, waitEnd int64
 }
 

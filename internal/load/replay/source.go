@@ -130,8 +130,8 @@ func (s *source) storeNames(c *call.Call, ev *store.Event) {
 	}
 }
 
-// ConnectionIndex implements engine.Reactive. All calls of a session use the same connection, and so do all
-// calls for a watcher.
+// ConnectionIndex implements engine.Reactive. All calls of a session use the same connection, and
+// so do all calls for a watcher.
 func (s *source) ConnectionIndex(n uint64) int {
 	if s.places != nil {
 		return int(s.places.byCall[n])

@@ -79,8 +79,8 @@ func (p *Plan) findVersions() {
 	}
 }
 
-// replayGuardValue returns the version or revision that a guard must require in this replay instead of
-// the recorded one.
+// replayGuardValue returns the version or revision that a guard must require in this replay instead
+// of the recorded one.
 func (p *Plan) replayGuardValue(at guardID, part *call.Part) int64 {
 	slot, ok := p.versions.guards[at]
 	switch {

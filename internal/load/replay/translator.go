@@ -84,8 +84,8 @@ func (t *translator) addPrefix(key []byte) []byte {
 // letters contains the characters of base64url, of which the values in all loads consist.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// replayValue returns the recorded value. If only the hash of the value is recorded, it returns a value
-// of the same size that depends only on the hash, so that equal values stay equal.
+// replayValue returns the recorded value. If only the hash of the value is recorded, it returns a
+// value of the same size that depends only on the hash, so that equal values stay equal.
 func (t *translator) replayValue(v *call.Value) []byte {
 	if v.Text != nil {
 		return v.Text
@@ -105,8 +105,8 @@ func (t *translator) replayValue(v *call.Value) []byte {
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// replayLease returns the number that a recorded lease has in this replay. The number is positive, and
-// differs between replays on the same store.
+// replayLease returns the number that a recorded lease has in this replay. The number is positive,
+// and differs between replays on the same store.
 func (t *translator) replayLease(recorded int64) int64 {
 	if recorded == 0 {
 		return 0

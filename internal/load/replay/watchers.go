@@ -99,8 +99,8 @@ func (p *Plan) replayCompaction(recorded int64) int64 {
 	return now
 }
 
-// replayWatchStart returns the revision at which a watcher starts in the replay, or 0 for the store's
-// current revision.
+// replayWatchStart returns the revision at which a watcher starts in the replay, or 0 for the
+// store's current revision.
 func (p *Plan) replayWatchStart(recorded int64) int64 {
 	if recorded > 0 {
 		if now := p.revisionAt(recorded - 1); now > 0 {

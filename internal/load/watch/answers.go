@@ -6,22 +6,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// RevisionWriters stores, for each of the store's latest revisions, the operation that created it. All
-// event loops of a generator share the RevisionWriters without locks.
+// RevisionWriters stores, for each of the store's latest revisions, the operation that created it.
+// All event loops of a generator share the RevisionWriters without locks.
 type RevisionWriters struct {
 	entries []revisionWriter
 	mask    uint64
 	count   atomic.Uint64
 }
 
-// revisionWriter identifies the write that created a revision. If revision is 0, the entry is empty.
+// revisionWriter identifies the write that created a revision. If revision is 0, the entry is
+// empty.
 type revisionWriter struct {
 	revision atomic.Int64
 	key      atomic.Uint64 // encoded as in Times
 }
 
-// NewRevisionWriters returns an Answers with space for the latest n writes or more, within bounds. If n is
-// 0, it has the maximum space.
+// NewRevisionWriters returns a RevisionWriters with space for the latest n writes or more, within
+// bounds. If n is 0, it has the maximum space.
 func NewRevisionWriters(n uint64) *RevisionWriters {
 	size := uint64(minEntries)
 	for size < maxEntries && (size < 2*n || n == 0) {

@@ -8,17 +8,17 @@ import (
 // needs no locks.
 type Board struct {
 	Times *Times
-	// RevisionWriters matches events to writes by their revisions. It is nil if events contain values,
-	// which identify their writes.
+	// RevisionWriters matches events to writes by their revisions. It is nil if events contain
+	// values, which identify their writes.
 	RevisionWriters *RevisionWriters
 	acknowledged    []atomic.Uint32 // by key number: number of acknowledged writes
-	// latestSend and newest are used only for stores that report states. By key number, latest contains
-	// the latest send time of all acknowledged writes, and newest contains the highest revision
-	// that any watcher received.
+	// latestSend and latestRevision are used only for stores that report states. By key number,
+	// latestSend contains the latest send time of all acknowledged writes, and latestRevision
+	// contains the highest revision that any watcher received.
 	latestSend, latestRevision []atomic.Int64
-	// maybeDeleted is used only for stores that report states. By key number, an element is set when the
-	// store has executed, or may have executed, a delete of the key. After that, the store may
-	// never report the effects of the delete and of earlier writes.
+	// maybeDeleted is used only for stores that report states. By key number, an element is set
+	// when the store has executed, or may have executed, a delete of the key. After that, the store
+	// may never report the effects of the delete and of earlier writes.
 	maybeDeleted []atomic.Bool
 	activeLoops  atomic.Int32 // number of event loops that have unfinished operations
 	fanOut       *fanOut      // nil if not all watchers watch all keys
@@ -55,8 +55,9 @@ func (b *Board) AcknowledgeSent(key uint64, sent int64) {
 	b.Acknowledge(key)
 }
 
-// AcknowledgeUncertain counts an acknowledged write that watchers of states need not report. Examples
-// are the delete of a key that may not have existed, and a write that may not have changed the key.
+// AcknowledgeUncertain counts an acknowledged write that watchers of states need not report.
+// Examples are the delete of a key that may not have existed, and a write that may not have changed
+// the key.
 func (b *Board) AcknowledgeUncertain(key uint64) {
 	b.MayBeDeleted(key)
 	b.Acknowledge(key)

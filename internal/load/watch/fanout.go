@@ -16,9 +16,9 @@ type fanOut struct {
 // countBits is the number of lower bits in an element of fanOut.counts that count watchers.
 const countBits = 24
 
-// countReceiver adds one to the number of watchers that have received write n of the measured phase. It
-// reports whether all watchers have now received the write. It returns false if a later write has
-// replaced write n in counts.
+// countReceiver adds one to the number of watchers that have received write n of the measured
+// phase. It reports whether all watchers have now received the write. It returns false if a later
+// write has replaced write n in counts.
 func (f *fanOut) countReceiver(n uint64) bool {
 	e := &f.counts[n%uint64(len(f.counts))]
 	name := n << countBits

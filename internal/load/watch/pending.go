@@ -33,8 +33,8 @@ func (s *Sink) identify(p *pending) (seen EventReport, ok bool) {
 }
 
 // Resolve handles the stored events whose writes have a response by now: it identifies each event's
-// write, and calls `found` with the event's arrival time. If an event has waited for
-// Config.MaxWait, Resolve assumes that its write was made by another program, and calls `found`
+// write, and calls `handle` with the event's arrival time. If an event has waited for
+// Config.MaxWait, Resolve assumes that its write was made by another program, and calls `handle`
 // for this event, too.
 func (s *Sink) Resolve(now int64, handle func(seen EventReport, at int64)) {
 	if len(s.pending) == 0 {

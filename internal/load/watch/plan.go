@@ -19,15 +19,15 @@ type Plan struct {
 	// Connections is the number of connections that only watchers use. If it is 0, watchers use the
 	// load's connections.
 	Connections int
-	// ProgressInterval is the time between two progress requests. Successive requests go to the streams of
-	// successive watchers. If it is 0, the load sends no progress requests.
+	// ProgressInterval is the time between two progress requests. Successive requests go to the
+	// streams of successive watchers. If it is 0, the load sends no progress requests.
 	ProgressInterval time.Duration
-	// SkipsProgress reports whether the load sends no progress requests on a watcher's stream. If SkipsProgress
-	// is nil, the load sends them on every stream.
+	// SkipsProgress reports whether the load sends no progress requests on a watcher's stream. If
+	// SkipsProgress is nil, the load sends them on every stream.
 	SkipsProgress func(watcher uint32) bool
-	// OnAcknowledged handles a successful response to a write. `ref` is the value that Fill returned
-	// for the write, and `sent` is the time at which the write was sent. If OnAcknowledged is nil,
-	// the source itself updates the board.
+	// OnAcknowledged handles a successful response to a write. `ref` is the value that Fill
+	// returned for the write, and `sent` is the time at which the write was sent. If OnAcknowledged
+	// is nil, the source itself updates the board.
 	OnAcknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
 	// Fill sets all fields of the operation that creates a watcher, except for the watcher's
 	// stream. The memory to which op refers must stay valid until the next call of Fill.

@@ -23,8 +23,8 @@ func (s *Sink) Settled() bool {
 	return true
 }
 
-// lacksEvents reports whether watcher i has not received all expected events for its key k. k is an index
-// in the watcher's range of keys.
+// lacksEvents reports whether watcher i has not received all expected events for its key k. k is an
+// index in the watcher's range of keys.
 func (s *Sink) lacksEvents(i int, k uint64) bool {
 	place := s.firstEntry[i] + int(k)
 	if !s.cfg.States {

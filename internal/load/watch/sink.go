@@ -33,8 +33,8 @@ type Config struct {
 	// MaxWait is the maximum time, in nanoseconds, for which an event waits for the response to
 	// its write. It is used only if ByRevision is set.
 	MaxWait int64
-	// Identifier identifies the key and the write of an event. If it is nil, the sink uses Space and
-	// Values instead.
+	// Identifier identifies the key and the write of an event. If it is nil, the sink uses Space
+	// and Values instead.
 	Identifier EventIdentifier
 	// Expect is the number of events per key that each watcher should receive for writes before the
 	// load. These events are in addition to the events for acknowledged writes.
@@ -66,7 +66,7 @@ type Sink struct {
 	total          measure.WatchTotals
 
 	pending       []pending // events that wait for the responses to their writes
-	resolvedCount uint64    // Board.Answers.Count at the last pass of Resolve through pending
+	resolvedCount uint64    // Board.RevisionWriters.Count at Resolve's last pass through pending
 
 	created *measure.Histogram // nil until the first watcher is created
 	// last contains the times between a write's due time and its last event. It is nil until the
@@ -94,7 +94,8 @@ func NewSink(cfg Config) *Sink {
 	return s
 }
 
-// EventReport describes an event, so that the event can be counted in the second in which it arrived.
+// EventReport describes an event, so that the event can be counted in the second in which it
+// arrived.
 type EventReport struct {
 	Counted   bool // count the event in the seconds of Phase; if unset, its phase is unknown
 	Phase     measure.Phase
@@ -103,10 +104,10 @@ type EventReport struct {
 	Timed     bool
 	Due, Sent int64 // when its write was due and sent, if Timed is set
 	// NewlyMissing is the number of earlier events for the key that this event shows to be missing.
-	// NoLongerMissing is the number of events that no longer count as missing, because this event is one of
-	// them or shows that they do not exist.
+	// NoLongerMissing is the number of events that no longer count as missing, because this event
+	// is one of them or shows that they do not exist.
 	NewlyMissing, NoLongerMissing uint32
-	ShowsMissing                  bool // if unset, Passed and NoLongerMissing are unknown, and therefore 0
+	ShowsMissing                  bool // if unset, both numbers are unknown, and therefore 0
 }
 
 // time sets the fields Due and Sent of an event to the times at which the event's write was due and
@@ -124,8 +125,8 @@ func (s *Sink) time(seen *EventReport, number uint64, at int64) {
 	s.recordLast(seen, number, at)
 }
 
-// receivedEvents returns the number of different events that were received for the entry `place` of tracks or
-// states.
+// receivedEvents returns the number of different events that were received for the element `entry`
+// of tracks or states.
 func (s *Sink) receivedEvents(entry int) uint32 {
 	if s.cfg.States {
 		return s.states[entry].received
@@ -133,18 +134,18 @@ func (s *Sink) receivedEvents(entry int) uint32 {
 	return s.tracks[entry].received
 }
 
-// RecordCreation records the first creation of a watcher. `asked` is the time of the request, and `known`
-// is the arrival time of the response, on the clock that all event loops share.
-func (s *Sink) RecordCreation(requested, created int64) {
+// RecordCreation records the first creation of a watcher. `requested` is the time of the request,
+// and `createdAt` is the arrival time of the response, on the clock that all event loops share.
+func (s *Sink) RecordCreation(requested, createdAt int64) {
 	if s.created == nil {
 		s.created, s.firstRequest = measure.NewHistogram(), requested
 	}
-	measure.Record(s.created, created-requested)
-	s.firstRequest, s.lastCreation = min(s.firstRequest, requested), max(s.lastCreation, created)
+	measure.Record(s.created, createdAt-requested)
+	s.firstRequest, s.lastCreation = min(s.firstRequest, requested), max(s.lastCreation, createdAt)
 }
 
 // StartAt sets the version of the key after which a watcher starts. `revision` is the revision of
-// that version or, if the key does not exist, the revision in the response. Begun is called when
+// that version or, if the key does not exist, the revision in the response. StartAt is called when
 // the watcher is first created, and again after each loss of its connection.
 func (s *Sink) StartAt(watcher uint32, version, revision int64) {
 	if s.cfg.Coalesced && version >= 0 && int(watcher) < len(s.firstEntry) {
@@ -155,8 +156,8 @@ func (s *Sink) StartAt(watcher uint32, version, revision int64) {
 // RecordRecreation adds one to the count of re-created watchers.
 func (s *Sink) RecordRecreation() { s.total.Resubscribed++ }
 
-// RecordEnd adds one to the count of watchers that the store ended permanently, and stores the first
-// reason. The sink then no longer waits for this watcher's events.
+// RecordEnd adds one to the count of watchers that the store ended permanently, and stores the
+// first reason. The sink then no longer waits for this watcher's events.
 func (s *Sink) RecordEnd(watcher uint32, why []byte) {
 	if s.total.Ended++; s.total.EndedText == "" {
 		s.total.EndedText = text.Line(string(why), text.MaxServerText)

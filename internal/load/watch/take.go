@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Receive handles an event that arrived at the given time. ev.Watcher must be the watcher's number in
-// this event loop.
+// Receive handles an event that arrived at the given time. ev.Watcher must be the watcher's number
+// in this event loop.
 func (s *Sink) Receive(ev *store.Event, at int64) (seen EventReport) {
 	entry, key := s.find(ev)
 	if entry < 0 {
@@ -99,8 +99,8 @@ func (s *Sink) skippedAt(entry int) uint32 {
 // if events contain the versions of their keys and watchers should receive every version.
 func (s *Sink) showsMissing() bool { return !s.cfg.States && !s.cfg.Coalesced && !s.cfg.ByRevision }
 
-// find returns the number of the event's key, and the index `place`, in tracks or states, of the
-// entry for the event's watcher and key. place is -1 if the watcher does not watch the key.
+// find returns the number of the event's key, and the index `entry`, in tracks or states, of the
+// element for the event's watcher and key. entry is -1 if the watcher does not watch the key.
 func (s *Sink) find(ev *store.Event) (entry int, key uint64) {
 	if int(ev.Watcher) >= len(s.cfg.Watchers) {
 		return -1, 0

@@ -16,8 +16,8 @@ type Times struct {
 	mask    uint64
 }
 
-// writeTimes holds the times of the write that the field `key` identifies. If key is 0, the entry is
-// empty.
+// writeTimes holds the times of the write that the field `key` identifies. If key is 0, the entry
+// is empty.
 type writeTimes struct {
 	key                     atomic.Uint64
 	due, sent, acknowledged atomic.Int64
@@ -42,8 +42,8 @@ func NewTimes(n uint64) *Times {
 	return &Times{entries: make([]writeTimes, size), mask: size - 1}
 }
 
-// encodeWrite returns a number that identifies a write. The two phases use different entries, because
-// events for the warm-up may arrive after the start of the window.
+// encodeWrite returns a number that identifies a write. The two phases use different entries,
+// because events for the warm-up may arrive after the start of the window.
 func encodeWrite(phase measure.Phase, n uint64) uint64 { return n<<2 | uint64(phase)<<1 | 1 }
 
 func (t *Times) entry(key uint64) *writeTimes { return &t.entries[key>>1&t.mask] }
@@ -60,7 +60,8 @@ func (t *Times) SetDue(phase measure.Phase, n uint64, due int64) {
 	e.key.Store(k)
 }
 
-// SetAcknowledged stores the time at which an operation was acknowledged, if the operation is still stored.
+// SetAcknowledged stores the time at which an operation was acknowledged, if the operation is still
+// stored.
 func (t *Times) SetAcknowledged(phase measure.Phase, n uint64, at int64) {
 	k := encodeWrite(phase, n)
 	if e := t.entry(k); e.key.Load() == k {
@@ -68,8 +69,8 @@ func (t *Times) SetAcknowledged(phase measure.Phase, n uint64, at int64) {
 	}
 }
 
-// acknowledgedAt returns the time at which the write with the key `name` was acknowledged, or 0 if this
-// time is unknown.
+// acknowledgedAt returns the time at which the write with the key `name` was acknowledged, or 0 if
+// this time is unknown.
 func (t *Times) acknowledgedAt(name uint64) int64 {
 	e := t.entry(name)
 	at := e.acknowledged.Load()

@@ -13,9 +13,9 @@ type RecordedWatcher struct {
 	LatestOnly bool   // the watcher receives only the latest version of a key
 }
 
-// EventOp returns the record of an event that a watcher received at the time `now`. `asked` and
-// `from` have the same meaning as in engine.History. The record does not contain the event's key
-// and values. ok is false if the event must not be recorded.
+// EventOp returns the record of an event that a watcher received at the time `now`. `requested` and
+// `from` have the same meaning as `asked` and `from` in engine.History. The record does not contain
+// the event's key and values. ok is false if the event must not be recorded.
 func (t *RecordedWatcher) EventOp(ev *store.Event, requested, from, now int64) (o history.Op, ok bool) {
 	o = history.Op{
 		Kind: kv.Watch, Session: t.Number, Member: ev.Member, Key: t.First, Outcome: ev.Outcome,
@@ -58,8 +58,8 @@ type EventCompleter interface {
 	CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool
 }
 
-// Record records an event that a watcher received at the time `now`. `asked` and `from` have the
-// same meaning as in engine.History.
+// Record records an event that a watcher received at the time `now`. `requested` and `from` have
+// the same meaning as `asked` and `from` in engine.History.
 func (h *History) Record(watcher uint32, ev *store.Event, requested, from, now int64, completer EventCompleter) {
 	t := RecordedWatcher{Watcher: h.Watchers[watcher], Number: watcher, LatestOnly: h.LatestOnly}
 	o, ok := &h.op, false

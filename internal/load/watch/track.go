@@ -7,12 +7,13 @@ import "math/bits"
 // unless the event arrives later.
 type track struct {
 	lastVersion  int64  // highest version received
-	firstVersion int64  // lowest version received
-	rev          int64  // the store's revision at version last; 0: no event has arrived yet
-	receivedBits uint64 // bit i is set if version last-i was received
+	firstVersion int64  // lowest version received; 0 after a deletion
+	rev          int64  // the store's revision at version lastVersion; 0: no event has arrived yet
+	receivedBits uint64 // bit i is set if version lastVersion-i was received
 	received     uint32 // number of different events
-	// missing and earlier count versions that were not received. missing counts those between base
-	// and last, and earlier counts those before the key's last deletion.
+	// missing and missingBeforeDeletion count versions that were not received. missing counts those
+	// between firstVersion and lastVersion, and missingBeforeDeletion counts those before the key's
+	// last deletion.
 	missing, missingBeforeDeletion uint32
 }
 
@@ -25,7 +26,7 @@ const (
 	duplicate                      // was received before
 )
 
-const window = 64 // number of versions that seen covers
+const window = 64 // number of versions that receivedBits covers
 
 // receive classifies and counts an event. `version` is the key's version, and `revision` is the
 // store's revision. Version 0 means that the key was deleted. A negative version means that the
@@ -62,8 +63,8 @@ func (t *track) classify(version, revision int64) arrivalOrder {
 	return t.classifyEarlier(version)
 }
 
-// classifyRevision classifies an event that has no version. An event that is older than the latest one
-// is always classified as late, even if it is a duplicate, because the track does not remember
+// classifyRevision classifies an event that has no version. An event that is older than the latest
+// one is always classified as late, even if it is a duplicate, because the track does not remember
 // earlier events. Such events are rare.
 func (t *track) classifyRevision(revision int64) arrivalOrder {
 	switch {
@@ -96,7 +97,7 @@ func (t *track) begin(version, revision int64) {
 func (t *track) skipped() uint32 { return t.missing + t.missingBeforeDeletion }
 
 // countMissing is used for a watcher that may skip versions. `lost` is the number of expected
-// events after the last event that arrived. `passed` is the number of skipped versions.
+// events after the last event that arrived. `skipped` is the number of skipped versions.
 func (t *track) countMissing(due uint32) (lost, skipped uint32) {
 	skipped = t.skipped()
 	if arrived := t.received + skipped; due > arrived {
@@ -118,14 +119,14 @@ func (t *track) follow(version int64) {
 	}
 }
 
-// restartVersions restarts the count of versions after a deletion. `unseen` is 1 if the event for the
-// deletion did not arrive, and otherwise 0.
+// restartVersions restarts the count of versions after a deletion. `unseen` is 1 if the event for
+// the deletion did not arrive, and otherwise 0.
 func (t *track) restartVersions(unseen uint32) {
 	t.missingBeforeDeletion += t.missing + unseen
 	t.lastVersion, t.firstVersion, t.receivedBits, t.missing = 0, 0, 1, 0
 }
 
-// shift increases the field `last` to `version`.
+// shift increases the field `lastVersion` to `version`.
 func (t *track) shift(version int64) {
 	d := version - t.lastVersion
 	t.missing += uint32(d - 1)
@@ -157,7 +158,7 @@ func (t *track) classifyEarlier(version int64) arrivalOrder {
 		return duplicate
 	}
 	t.receivedBits |= 1 << age
-	if version < t.firstVersion { // the versions between version and base are missing
+	if version < t.firstVersion { // the versions between version and firstVersion are missing
 		t.missing += uint32(t.firstVersion - version - 1)
 		t.firstVersion = version
 	} else {

@@ -22,7 +22,7 @@ const (
 //
 // For example, a get that found its key takes about 20 bytes: 2 bytes of flags, the member's index,
 // the difference between Done and the previous row's Done, Done - Invoked, the session, the key,
-// Read, and the differences for At and Mod.
+// Read, and the differences for Revision and ModRevision.
 var _ [headKind + 1 - kv.NumKinds]struct{} // does not compile unless each kind fits into four bits
 
 const (
@@ -84,7 +84,7 @@ func (b *Block) Append(o *Op) bool {
 	}
 	p := &b.prev
 	done := max(o.Done, p.done)
-	// at most one of Consistency, Watch and Lock is not 0
+	// at most one of Consistency, Watch and LockChange is not 0
 	head := byte(o.Kind)&headKind | byte(o.Consistency)<<headLevel | byte(o.Watch)<<headLevel | byte(o.LockChange)<<headLevel
 	if o.ContinuesPrevious {
 		head |= headJoined

@@ -15,8 +15,8 @@ type Header struct {
 	// Started is the time at which the clock for the file's operations was 0. Readers use it to
 	// convert the times in all files of a load to the same clock.
 	Started time.Time `json:"started"`
-	// BaseRevision is the store's revision when the history began. Versions with revisions up to Base
-	// already existed at that time. It is 0 if unknown.
+	// BaseRevision is the store's revision when the history began. Versions with revisions up to
+	// BaseRevision already existed at that time. It is 0 if unknown.
 	BaseRevision int64 `json:"base,omitempty"`
 	// Timeout is the longest time, in nanoseconds, for which the load generator waited for an
 	// operation. If a file ends prematurely, the missing operations began at most Timeout before
@@ -26,7 +26,8 @@ type Header struct {
 	// ClockError is the largest possible difference between the file's clock and the controller's
 	// clock, in nanoseconds. It is 0 for files that the controller wrote.
 	ClockError int64 `json:"clock_error_ns,omitempty"`
-	// VersionsCountWrites is set if Op.Expected is the number of writes to the key since its creation.
+	// VersionsCountWrites is set if Op.Expected is the number of writes to the key since its
+	// creation.
 	VersionsCountWrites bool `json:"counted,omitempty"`
 	// Promises maps each promise that the store makes to the place in the store's documentation
 	// that states the promise.

@@ -19,17 +19,17 @@ const (
 //
 // Examples, with only the relevant fields:
 //
-//	{Kind: Put, Key: 7, Written: 41, At: 100}          a put at revision 100
-//	{Kind: Get, Key: 7, Read: 41, Mod: 100, At: 105}   a get that found it at revision 105
+//	{Kind: Put, Key: 7, Written: 41, Revision: 100}                 a put at revision 100
+//	{Kind: Get, Key: 7, Read: 41, ModRevision: 100, Revision: 105}  found it at revision 105
 //	{Kind: CAS, Key: 7, Written: 42, Expected: 100, Outcome: Conflict}
 //
 // A range has one record for each key that it covers, even for keys that do not exist. If the reply
-// to the range contains nothing about any key, the range has a single record, with UnknownValue in Read
-// and 0 in Mod.
+// to the range contains nothing about any key, the range has a single record, with UnknownValue in
+// Read and 0 in ModRevision.
 //
 // A record with Kind Ephemeral marks the end of a session to which a version of the key was bound.
-// Mod is the revision of this version. If reads do not report revisions, Written identifies the
-// version instead. The session ended at revision At. A separate record describes the write of the
+// ModRevision is the revision of this version. If reads do not report revisions, Written identifies
+// the version instead. The session ended at Revision. A separate record describes the write of the
 // version: the CAS that created the key in that session, or a later Put.
 //
 // Invariant: 0 <= Invoked <= Done, and Check returns nil.
@@ -37,8 +37,8 @@ type Op struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
 	Outcome     kv.Outcome
-	// ContinuesPrevious is set if this record continues the transaction or range in the previous record. The
-	// two records have different keys, but the same times, outcome and revision.
+	// ContinuesPrevious is set if this record continues the transaction or range in the previous
+	// record. The two records have different keys, but the same times, outcome and revision.
 	ContinuesPrevious bool
 	// Final is set for a read that was sent after the end of the load, when all faults had been
 	// healed.
@@ -52,32 +52,32 @@ type Op struct {
 	Invoked, Done int64
 	Written       uint64 // identity of the written value, or Absent; for a KeepAlive, the lease
 	Read          uint64 // identity of the value that was read
-	// Revision is the store's revision at which the operation was served. For an executed write, it is
-	// the revision of the write itself. At is 0 if the store does not report this revision.
+	// Revision is the store's revision at which the operation was served. For an executed write, it
+	// is the revision of the write itself. Revision is 0 if the store does not report it.
 	Revision int64
-	// ModRevision is the revision of the version that was read or that caused a conflict. It is 0 if there
-	// was no such version or if the revision is unknown. For a KeepAlive, it is the lease's
-	// remaining time to live in seconds, or 0 if the lease has ended.
+	// ModRevision is the revision of the version that was read or that caused a conflict. It is 0
+	// if there was no such version or if the revision is unknown. For a KeepAlive, it is the
+	// lease's remaining time to live in seconds, or 0 if the lease has ended.
 	ModRevision int64
-	// For a compare-and-set, Expected is the Mod that the key must have; 0 means that the key must
-	// not exist. If the store counts versions (store.Promises), Expected is a count of writes to
-	// the key: the required count for a compare-and-set, and the count before the write for any
-	// other executed write. For a Delete, Expected is the Mod in its condition, or 0 if the Delete
-	// was unconditional.
+	// For a compare-and-set, Expected is the ModRevision that the key must have; 0 means that the
+	// key must not exist. If the store counts versions (store.Promises), Expected is a count of
+	// writes to the key: the required count for a compare-and-set, and the count before the write
+	// for any other executed write. For a Delete, Expected is the ModRevision in its condition, or
+	// 0 if the Delete was unconditional.
 	Expected int64
 	// Watch is used only if Kind is kv.Watch. It is the type of the event that the watcher
 	// received; Session is the watcher's number. The type determines the meaning of the other
 	// fields.
 	Watch WatchEvent
 	// LockChange is used only if Kind is kv.KeepAlive. It describes how the lease's hold on a lock
-	// changed. Key is the number of the lock, and Mod is the fencing token.
+	// changed. Key is the number of the lock, and ModRevision is the fencing token.
 	LockChange LockChange
 }
 
 // LockChange describes a change in whether a client holds a lock.
 type LockChange uint8
 
-// The values of Hold.
+// The values of LockChange.
 const (
 	NoLockChange LockChange = iota // no change: the operation is a keep-alive
 	// Granted means that the client requested the lock at Invoked, and knew at Done that it held
@@ -92,19 +92,19 @@ type WatchEvent uint8
 
 // The values of WatchEvent.
 const (
-	// WatchStarted means that the watcher was created, or created again after its connection was lost. Key
-	// is the first watched key, and Written is the number of watched keys. The watcher receives the
-	// writes at revision Mod and later. If Mod is 0, it receives the writes after revision At.
-	// Joined is set if the watcher receives only the newest version of a key and may skip other
-	// versions. If Outcome is Miss, the record is about an existing watcher, which learned that the
-	// key did not exist at revision At; the time of the deletion is unknown.
+	// WatchStarted means that the watcher was created, or created again after its connection was
+	// lost. Key is the first watched key, and Written is the number of watched keys. The watcher
+	// receives the writes at ModRevision and later. If ModRevision is 0, it receives the writes
+	// after Revision. ContinuesPrevious is set if the watcher receives only the newest version of a
+	// key and may skip other versions. If Outcome is Miss, the record is about an existing watcher,
+	// which learned that the key did not exist at Revision; the time of the deletion is unknown.
 	WatchStarted WatchEvent = iota
-	// KeyChanged means that the key got the value Read at revision Mod, or was deleted if Read is
-	// Absent. Joined is set if the previous event was in the same message. Expected and Written are
-	// the previous version and value, or 0 if unknown. If Outcome is WrongResponse, the event is
-	// about a key that does not belong to the load.
+	// KeyChanged means that the key got the value Read at ModRevision, or was deleted if Read is
+	// Absent. ContinuesPrevious is set if the previous event was in the same message. Expected and
+	// Written are the previous version and value, or 0 if unknown. If Outcome is WrongResponse, the
+	// event is about a key that does not belong to the load.
 	KeyChanged
-	// ProgressReached means that the watcher has received all events up to revision Mod.
+	// ProgressReached means that the watcher has received all events up to ModRevision.
 	ProgressReached
 	// WatchEnded means that the store ended the watcher, with the error in Outcome.
 	WatchEnded

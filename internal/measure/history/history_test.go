@@ -132,7 +132,7 @@ func TestFilesAreReadInOrder(t *testing.T) {
 }
 
 // If the clocks of files started at different times, Read converts all times to one clock. If a
-// file is incomplete, Until returns the time after which operations may be missing.
+// file is incomplete, CompleteUntil returns the time after which operations may be missing.
 func TestFilesArePutOnOneClock(t *testing.T) {
 	dir := t.TempDir()
 	late, early := filepath.Join(dir, "a"), filepath.Join(dir, "b")

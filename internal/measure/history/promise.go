@@ -5,12 +5,13 @@ type Promise string
 
 // The values of Promise. A store cannot violate a promise that it does not make.
 const (
-	// MatchesRequest: each reply belongs to its request. If a reply contains a value for a key, this value
-	// was once written to this key. All protocols promise this, so stores do not list it.
+	// MatchesRequest: each reply belongs to its request. If a reply contains a value for a key,
+	// this value was once written to this key. All protocols promise this, so stores do not list
+	// it.
 	MatchesRequest Promise = "a response fits its request"
-	// RevisionOrder: revisions follow real time. If an operation begins after another one has ended, its
-	// revision is not lower. The revision of a write is higher than the revisions of all operations
-	// that were served before it.
+	// RevisionOrder: revisions follow real time. If an operation begins after another one has
+	// ended, its revision is not lower. The revision of a write is higher than the revisions of all
+	// operations that were served before it.
 	RevisionOrder Promise = "order"
 	// Linearizable: a linearizable read returns the state at a revision that is not lower than the
 	// last revision that was acknowledged before the read began.
@@ -31,7 +32,8 @@ const (
 	Lease Promise = "lease"
 	// EndsWithSession: a key that is bound to a session is deleted when the session is closed.
 	EndsWithSession Promise = "keys end with their session"
-	// ExclusiveLock: a lock has at most one holder at a time, as long as the holder's lease is alive.
+	// ExclusiveLock: a lock has at most one holder at a time, as long as the holder's lease is
+	// alive.
 	ExclusiveLock Promise = "lock"
 	// FencingToken: of two consecutive lock holders, the later one has the higher fencing token.
 	FencingToken Promise = "fencing token"
@@ -39,8 +41,8 @@ const (
 	WatchOrder Promise = "watch events in order"
 	// WatchOnce: a watcher never receives an event twice.
 	WatchOnce Promise = "watch events once"
-	// WatchComplete: a watcher misses no event, even if it is created again and starts at a revision
-	// that it had already passed.
+	// WatchComplete: a watcher misses no event, even if it is created again and starts at a
+	// revision that it had already passed.
 	WatchComplete Promise = "watch events without a gap"
 	// WatchFullRevisions: a watcher receives all events of a revision in one message.
 	WatchFullRevisions Promise = "watch events of whole revisions"

@@ -209,9 +209,9 @@ type Set struct {
 	clockError int64
 }
 
-// CompleteUntil returns the time up to which the history is complete. If a file ended prematurely, the
-// history may lack operations after this time that the store executed. If all files are complete,
-// the time is later than all operations. The result is valid after Read.
+// CompleteUntil returns the time up to which the history is complete. If a file ended prematurely,
+// the history may lack operations after this time that the store executed. If all files are
+// complete, the time is later than all operations. The result is valid after Read.
 func (s *Set) CompleteUntil() int64 { return s.completeUntil }
 
 // Open opens the files of one load. It returns an error if they come from different loads.

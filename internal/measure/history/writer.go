@@ -76,12 +76,12 @@ func (w *Writer) Recorder() *Recorder {
 // written. The recorder must have been flushed before, and must not be used afterwards.
 func (w *Writer) Close() error { return w.close(true) }
 
-// CloseIncomplete syncs and closes a file that does not contain all operations. Readers of the file will
-// report that it ends prematurely.
+// CloseIncomplete syncs and closes a file that does not contain all operations. Readers of the file
+// will report that it ends prematurely.
 func (w *Writer) CloseIncomplete() error { return w.close(false) }
 
-// close stops the goroutine and closes the file. If `whole` is set, close first marks the file as
-// complete.
+// close stops the goroutine and closes the file. If `complete` is set, close first marks the file
+// as complete.
 func (w *Writer) close(complete bool) error {
 	close(w.full)
 	<-w.done

@@ -33,8 +33,8 @@ type Certainty struct {
 	// Repeats is the number of repeats. It is not set for WithinRun.
 	Repeats int
 	// Seconds is the number of one-second samples from which the confidence interval of a single
-	// run was computed. Effective is the number of independent samples that would give the same
-	// precision. Short is set if the figure varies too much for a run of this length.
+	// run was computed. EffectiveSeconds is the number of independent samples that would give the
+	// same precision. RunTooShort is set if the figure varies too much for a run of this length.
 	Seconds          int
 	EffectiveSeconds float64
 	RunTooShort      bool
@@ -53,8 +53,8 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	return c, false
 }
 
-// certaintyOverRepeats returns the certainty over several repeats. The parameter `stopped` is set if the run
-// stopped repeating as soon as its figures were precise enough.
+// certaintyOverRepeats returns the certainty over several repeats. The parameter `stopped` is set
+// if the run stopped repeating as soon as its figures were precise enough.
 func certaintyOverRepeats(of Repeated, better record.Direction, stopped bool) (c Certainty, ok bool) {
 	all := of.Values
 	if len(all) < 2 {
@@ -100,7 +100,7 @@ func certaintyWithinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool
 	return c, true
 }
 
-// setBounds sets Low and High to the bounds of the interval, with the unit of the value `like`.
+// setBounds sets Low and High to the bounds of the interval, with the unit of the value `example`.
 func (c *Certainty) setBounds(i stats.Interval, example record.Value) {
 	c.Low, c.High = example, example
 	c.Low.Number, c.High.Number = i.Low, i.High

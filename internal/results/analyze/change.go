@@ -25,13 +25,13 @@ type Change struct {
 	// is set.
 	Low, High float64
 	Interval  bool
-	// Judgement contains the word that describes the change. If Interval is set, the word is based on
-	// an interval that is corrected for the number of changes judged together. Otherwise, the word
-	// is stats.Unclear.
+	// Judgement contains the word that describes the change. If Interval is set, the word is based
+	// on an interval that is corrected for the number of changes judged together. Otherwise, the
+	// word is stats.Unclear.
 	Judgement                   stats.Judgement
 	CorrectedLow, CorrectedHigh float64
-	// IntervalLackReason is the reason why the change has no interval, such as "a repeat has no value above
-	// 0". It is empty if the only reason is that there are too few repeats.
+	// IntervalLackReason is the reason why the change has no interval, such as "a repeat has no
+	// value above 0". It is empty if the only reason is that there are too few repeats.
 	IntervalLackReason string
 
 	Ratio stats.Ratio
@@ -41,8 +41,8 @@ type Change struct {
 
 // ChangeOf compares the repeats of a figure with the repeats of its baseline. The change is the
 // ratio of their geometric means (stats.Ratio). All repeats need a value above 0. The interval
-// needs MinRepeats repeats on both sides. If `rounds` is set, repeats with the same index in `now`
-// and `base` belong to the same round.
+// needs MinRepeats repeats on both sides. If `rounds` is set, repeats with the same index in
+// `current` and `base` belong to the same round.
 func ChangeOf(current, base Repeated, rounds bool) Change {
 	a, okA := current.Numbers()
 	b, okB := base.Numbers()
@@ -73,10 +73,10 @@ func ChangeOf(current, base Repeated, rounds bool) Change {
 	return c
 }
 
-// maxEffectDifference limits the typical effect of disturbances if the two sides were measured at different
-// times. If the effect is larger, the change is not judged, because the effects that were estimated
-// at one time say little about another time. In a test on a fully loaded machine, the estimated
-// effects were 54 to 98 %, and one of ten pairs of equal runs was judged to be better.
+// maxEffectDifference limits the typical effect of disturbances if the two sides were measured at
+// different times. If the effect is larger, the change is not judged, because the effects that were
+// estimated at one time say little about another time. In a test on a fully loaded machine, the
+// estimated effects were 54 to 98 %, and one of ten pairs of equal runs was judged to be better.
 const maxEffectDifference = 0.25
 
 // typicalEffect returns the median of the absolute values of the effects, or 0 if there are none.

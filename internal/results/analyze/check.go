@@ -14,16 +14,16 @@ import (
 )
 
 // Limits of `etcdctl check perf`: maxSpread is the largest standard deviation that passes.
-// minThroughputShare is the minimum throughput as a share of the rate. maxSlowShare is the longest time that a
-// write may take.
+// minThroughputShare is the minimum throughput as a share of the rate. maxSlowShare is the longest
+// time that a write may take.
 const maxSpread = 100 * time.Millisecond
 
 // PerfCheck is the result of a performance check of a cluster.
 type PerfCheck struct {
 	Trial *record.Trial
 	Pass  bool
-	// UndecidedReason explains why the check neither passes nor fails: disturbances may have caused every
-	// missed limit. It is empty if the result is known.
+	// UndecidedReason explains why the check neither passes nor fails: disturbances may have caused
+	// every missed limit. It is empty if the result is known.
 	UndecidedReason string
 	// Lines contains the result in the words of `etcdctl check perf`, without the last line (PASS
 	// or FAIL).

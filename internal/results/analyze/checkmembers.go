@@ -28,14 +28,15 @@ type CheckedMember struct {
 	// and Commit are the p99s of the timers that the member reports. Each is unknown if there are
 	// no values.
 	RoundTrip, Fsync, Commit measure.Figure
-	// SlowReasons contains a phrase for each figure that shows that the member is slow, and a phrase about
-	// the member's errors.
+	// SlowReasons contains a phrase for each figure that shows that the member is slow, and a
+	// phrase about the member's errors.
 	SlowReasons []string
 }
 
 // A member is slow if one of its figures is more than slowRatio times the members' median and also
-// at least minSlowDifference above the median. For round trips, slowRoundTrip is used instead of minSlowDifference.
-// The absolute limits are needed because the members of a healthy cluster differ by small amounts.
+// at least minSlowDifference above the median. For round trips, slowRoundTrip is used instead of
+// minSlowDifference. The absolute limits are needed because the members of a healthy cluster differ
+// by small amounts.
 const (
 	slowRatio         = 2
 	minSlowDifference = 5 * time.Millisecond
@@ -101,7 +102,7 @@ func timerP99(r store.Reading) measure.Figure {
 }
 
 // memberFigure is a figure in which members are compared. A member is slow only if its figure is at
-// least `apart` above the median.
+// least `minDifference` above the median.
 type memberFigure struct {
 	name          string
 	value         func(*CheckedMember) measure.Figure

@@ -49,8 +49,8 @@ type ClassicTimes struct {
 }
 
 // ClassicBin is a bar in the histogram. The bin contains the measured times above the previous
-// bin's UpperBound and at most UpperBound, in seconds. Count is the number of these times. Bar is the length of
-// the bar in characters, at most ClassicBar.
+// bin's UpperBound and at most UpperBound, in seconds. Count is the number of these times. Bar is
+// the length of the bar in characters, at most ClassicBar.
 type ClassicBin struct {
 	UpperBound float64
 	Count      int64
@@ -205,8 +205,8 @@ func (p *ClassicPart) add(interval record.Interval) {
 	s.Done += uint64(interval.Total())
 }
 
-// findSecond returns the first entry in Seconds that meets a condition. If there is none, it adds a new
-// entry.
+// findSecond returns the first entry in Seconds that meets a condition. If there is none, it adds a
+// new entry.
 func (p *ClassicPart) findSecond(start time.Time, matches func(ClassicSecond) bool) *ClassicSecond {
 	i := slices.IndexFunc(p.Seconds, matches)
 	if i < 0 {
@@ -249,8 +249,8 @@ func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	}
 }
 
-// inSameSecond reports whether two start times belong to the same one-second interval. One of them may be
-// rounded to milliseconds.
+// inSameSecond reports whether two start times belong to the same one-second interval. One of them
+// may be rounded to milliseconds.
 func inSameSecond(a, b time.Time) bool { return a.Sub(b).Abs() < 2*time.Millisecond }
 
 // classicBins divides the measured times into bins. The upper bound of the first bin is the fastest

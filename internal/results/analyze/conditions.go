@@ -71,8 +71,8 @@ func calibratedBy(all []*Row) string {
 	return strings.Join(texts, "; ")
 }
 
-// textOfParts returns a text about the parts of a run. If the text is the same for all parts, textOfParts
-// returns it only once. Otherwise, it adds the name of the part to each text.
+// textOfParts returns a text about the parts of a run. If the text is the same for all parts,
+// textOfParts returns it only once. Otherwise, it adds the name of the part to each text.
 func textOfParts(run *record.Run, of func(*record.Run) string) string {
 	var different, each []string
 	for _, p := range run.PartsOrSelf() {

@@ -70,8 +70,8 @@ func GroupByName(trials []*record.Trial) NamedTrials {
 }
 
 // ComparableTrials returns the repeats that are used for figures, intervals and comparisons: the
-// repeats that ExclusionReason accepts. If it accepts none, ComparableTrials returns all repeats that
-// have figures.
+// repeats that ExclusionReason accepts. If it accepts none, ComparableTrials returns all repeats
+// that have figures.
 func (r *Row) ComparableTrials() []*record.Trial {
 	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return ExclusionReason(t) != "" })
 	if len(count) == 0 {

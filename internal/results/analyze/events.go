@@ -17,8 +17,8 @@ type WindowEvents struct {
 	Counted []Events // one entry per kind
 	// TooManyToList is set if there were too many events to list them all.
 	TooManyToList bool
-	// StrandedClients is the number of closed-loop clients whose operation was stuck at a member after
-	// the load had moved away from that member. LongestStranded is the longest such wait.
+	// StrandedClients is the number of closed-loop clients whose operation was stuck at a member
+	// after the load had moved away from that member. LongestStranded is the longest such wait.
 	StrandedClients     int
 	LongestStranded     time.Duration
 	StrandedRepeatsText string        // the repeats in which clients were held, in the format of Row.RepeatsText
@@ -48,8 +48,9 @@ type Events struct {
 	CountText   string // the number in words, such as "3 elections"; set only in WindowEvents.Counted
 	Total       time.Duration
 	Longest     *record.Event
-	// RepeatsText lists the repeats that have such events. LongestRepeatText is the repeat with the longest event.
-	// Both have the format of Row.RepeatsText. They are empty if there is only one trial.
+	// RepeatsText lists the repeats that have such events. LongestRepeatText is the repeat with the
+	// longest event. Both have the format of Row.RepeatsText. They are empty if there is only one
+	// trial.
 	RepeatsText, LongestRepeatText string
 }
 
@@ -62,7 +63,7 @@ func (g *Events) add(e *record.Event) {
 	}
 }
 
-// setCountText sets Count to the number of events in words.
+// setCountText sets CountText to the number of events in words.
 func (g *Events) setCountText() {
 	if i := slices.IndexFunc(counted[:], func(k countedKind) bool { return k.signal == g.Kind }); i >= 0 {
 		g.CountText = text.CountNoun(g.Occurrences, counted[i].singular, counted[i].plural)
@@ -189,8 +190,8 @@ func EventsOfRow(r *Row) (all WindowEvents) {
 	return all
 }
 
-// merge adds the events of one kind from one repeat. The parameter `here` describes the repeat, in
-// the format of Row.RepeatsText.
+// merge adds the events of one kind from one repeat. The parameter `repeatText` describes the
+// repeat, in the format of Row.RepeatsText.
 func (h *WindowEvents) merge(g *Events, repeatText string) {
 	i := slices.IndexFunc(h.Counted, func(existing Events) bool { return existing.Kind == g.Kind })
 	if i < 0 {
@@ -207,9 +208,9 @@ func (h *WindowEvents) merge(g *Events, repeatText string) {
 	}
 }
 
-// isWorseThan reports whether the one-second interval s was worse than the other interval. The interval
-// with the higher p99 is worse. An unknown p99 is worse than a known p99. If both are unknown, the
-// interval with more errors is worse.
+// isWorseThan reports whether the one-second interval s was worse than the other interval. The
+// interval with the higher p99 is worse. An unknown p99 is worse than a known p99. If both are
+// unknown, the interval with more errors is worse.
 func (s *Stretch) isWorseThan(other *Stretch) bool {
 	if s.P99.Known && other.P99.Known {
 		return s.P99.NS > other.P99.NS
@@ -252,8 +253,8 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 // period.
 const maxPerStretch = 4
 
-// stretchWithEvents returns the period `s` with the events that overlap the span `in`, in order of time. It
-// combines events of the same kind and member into one entry, and keeps only the most disturbing
+// stretchWithEvents returns the period `s` with the events that overlap `span`, in order of time.
+// It combines events of the same kind and member into one entry, and keeps only the most disturbing
 // entries. It returns nil if there are no events.
 func stretchWithEvents(t *record.Trial, events []record.Event, span Span, s Stretch) *Stretch {
 	type key struct {
@@ -307,9 +308,9 @@ func eventSpan(t *record.Trial, e *record.Event) Span {
 	return at
 }
 
-// sortKey returns the sort key of an entry; more disturbing events have lower keys. The lowest key is
-// for events that affect the whole cluster, and for events that are not read from logs, such as a
-// lost member.
+// sortKey returns the sort key of an entry; more disturbing events have lower keys. The lowest key
+// is for events that affect the whole cluster, and for events that are not read from logs, such as
+// a lost member.
 func (g *Events) sortKey() int {
 	if g.Longest.Count > 0 {
 		return 2 // combined events have no exact time, so they may have happened outside the span
@@ -359,8 +360,9 @@ func eventsInSpan(events []record.Event, span Span) []record.Event {
 	return found
 }
 
-// combineSnapshotEvents combines the start and end events of each snapshot. It drops the start event. If the log
-// line of the end contains no duration, paired computes the duration from the start event.
+// combineSnapshotEvents combines the start and end events of each snapshot. It drops the start
+// event. If the log line of the end contains no duration, combineSnapshotEvents computes the
+// duration from the start event.
 func combineSnapshotEvents(events []record.Event) []record.Event {
 	begun := map[string]int{} // by member: the index of the start event in out
 	out := make([]record.Event, 0, len(events))
@@ -389,8 +391,8 @@ func combineSnapshotEvents(events []record.Event) []record.Event {
 	return kept
 }
 
-// dropPolledElections removes the elections that were found by polling, if the members' logs also report
-// elections. So no election is counted twice.
+// dropPolledElections removes the elections that were found by polling, if the members' logs also
+// report elections. So no election is counted twice.
 func dropPolledElections(events []record.Event) []record.Event {
 	elected := func(e record.Event) bool { return e.Kind == string(stores.Elected) }
 	if !slices.ContainsFunc(events, func(e record.Event) bool { return elected(e) && e.Line != "" }) {

@@ -29,8 +29,8 @@ type Unfair struct {
 type UnfairMember struct {
 	Name    string
 	Clients int
-	// OperationsPerClient is the mean number of operations per client of this member. OthersPerClient is the mean number
-	// per client of the other members.
+	// OperationsPerClient is the mean number of operations per client of this member.
+	// OthersPerClient is the mean number per client of the other members.
 	OperationsPerClient, OthersPerClient record.Value
 }
 
@@ -44,8 +44,8 @@ const (
 	// for a single client. It is larger because there may be thousands of clients.
 	unfairErrors  = 4
 	starvedErrors = 8
-	// minPerClient is the mean number of operations per client that is needed to estimate the effect
-	// of chance.
+	// minPerClient is the mean number of operations per client that is needed to estimate the
+	// effect of chance.
 	minPerClient = 30
 )
 

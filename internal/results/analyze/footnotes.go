@@ -26,8 +26,8 @@ func AppendNew[T comparable](list []T, value T) []T {
 	return append(list, value)
 }
 
-// MarkWeakerReads returns the footnote numbers for the consistency levels of a trial that guarantee less
-// than their names promise.
+// MarkWeakerReads returns the footnote numbers for the consistency levels of a trial that guarantee
+// less than their names promise.
 func (f *FootnoteList) MarkWeakerReads(t *record.Trial) (marks []int) {
 	for _, line := range weakerReads(t) {
 		marks = append(marks, f.Mark(line))
@@ -35,7 +35,8 @@ func (f *FootnoteList) MarkWeakerReads(t *record.Trial) (marks []int) {
 	return marks
 }
 
-// weakerReads describes the consistency levels of a trial that guarantee less than their names promise.
+// weakerReads describes the consistency levels of a trial that guarantee less than their names
+// promise.
 func weakerReads(t *record.Trial) (lines []string) {
 	for _, level := range slices.Sorted(maps.Keys(t.WeakerReads)) {
 		lines = append(lines, fmt.Sprintf("%s reads of %s: %s.", level, t.Store, t.WeakerReads[level]))

@@ -42,8 +42,8 @@ type Panel struct {
 	Log   bool // use a logarithmic axis, because the values span several powers of ten
 	Lines []Line
 	Notes []string // sentences below the chart
-	// MemberRanges is set if each line shows the range of the values of several members. If it is not set,
-	// a line shows the range of the values of several seconds.
+	// MemberRanges is set if each line shows the range of the values of several members. If it is
+	// not set, a line shows the range of the values of several seconds.
 	MemberRanges bool
 }
 
@@ -75,8 +75,8 @@ func (l *Line) add(i int, v float64) {
 	l.Low[i], l.High[i] = min(l.Low[i], v), max(l.High[i], v)
 }
 
-// fillBetween adds the values low and high to all columns whose middles are in the given range of the
-// axis. If there is no such column, it adds them to the column that contains the middle of the
+// fillBetween adds the values low and high to all columns whose middles are in the given range of
+// the axis. If there is no such column, it adds them to the column that contains the middle of the
 // range.
 func (l *Line) fillBetween(g *Grid, from, to, low, high float64) {
 	half := float64(g.Width) / 2
@@ -102,8 +102,8 @@ func (l *Line) Empty() bool {
 	return true
 }
 
-// maxTrialSeconds is the length, in seconds, of the longest trial that is drawn. A longer time indicates a
-// damaged file.
+// maxTrialSeconds is the length, in seconds, of the longest trial that is drawn. A longer time
+// indicates a damaged file.
 const maxTrialSeconds = 10 * 365 * 24 * 3600
 
 // gridOf returns the grid for a trial, with at most the given number of columns. The caller must

@@ -11,8 +11,8 @@ import (
 type HeatMap struct {
 	Title string
 	// The rows have a logarithmic scale. Row r, counted from 0, contains the times from Edge(r) to
-	// Edge(r+1) in nanoseconds. Rows is the number of rows. First is the position of row 0 on the
-	// scale.
+	// Edge(r+1) in nanoseconds. Rows is the number of rows. FirstRow is the position of row 0 on
+	// the scale.
 	FirstRow, Rows int
 	// Counts has one slice for each column of the grid, with a count for each row. The sum of all
 	// counts is the number of successes.

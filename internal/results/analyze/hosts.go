@@ -106,8 +106,8 @@ func Clocks(all []*record.Trial) string {
 	return words + "; all times are corrected for this difference"
 }
 
-// memberClockUncertainty returns the uncertainty of the clocks on the hosts that have members. It returns 0
-// if these hosts use the controller's clock.
+// memberClockUncertainty returns the uncertainty of the clocks on the hosts that have members. It
+// returns 0 if these hosts use the controller's clock.
 func memberClockUncertainty(t *record.Trial) (uncertainty time.Duration) {
 	for i := range t.ByHost {
 		if h := &t.ByHost[i]; h.HasMembers && h.Clock != nil {

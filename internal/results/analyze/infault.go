@@ -17,8 +17,8 @@ func TimeInWindow(t *record.Trial, seconds float64) time.Time {
 	return t.Opened.Add(time.Duration(seconds * 1e9))
 }
 
-// overlapsFault reports whether a span overlaps an injected fault, so that the fault may have caused what
-// happened in the span.
+// overlapsFault reports whether a span overlaps an injected fault, so that the fault may have
+// caused what happened in the span.
 func overlapsFault(t *record.Trial, s Span) bool {
 	return t.Opened != nil && record.OverlapsFault(t.Faults, s.From.Sub(*t.Opened).Seconds(), s.To.Sub(*t.Opened).Seconds())
 }

@@ -62,9 +62,10 @@ func FindLimits(t *record.Trial) Limits {
 	return l
 }
 
-// WorstPerKind returns, for each kind of cause, the cause that exceeds its limit most, and the number of
-// other causes of that kind. It returns no causes if the trial is neither slow nor suspect. For a
-// suspect trial that is not slow, it omits kinds of causes that the verdict already explains.
+// WorstPerKind returns, for each kind of cause, the cause that exceeds its limit most, and the
+// number of other causes of that kind. It returns no causes if the trial is neither slow nor
+// suspect. For a suspect trial that is not slow, it omits kinds of causes that the verdict already
+// explains.
 func (l *Limits) WorstPerKind() (worst []Cause, more []int) {
 	slow := IsSlow(l.Trial)
 	if !slow && l.Trial.Verdict.State != verdict.Suspect {

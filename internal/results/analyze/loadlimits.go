@@ -28,8 +28,9 @@ const (
 	// share of the window for which the members were paused, as a mean over the members
 	limitPaused = 0.02
 
-	// A process that is limited by one busy thread uses between minThreadUse and maxThreadUse CPUs in
-	// most seconds of the window. A process with several busy threads rarely stays in this range.
+	// A process that is limited by one busy thread uses between minThreadUse and maxThreadUse CPUs
+	// in most seconds of the window. A process with several busy threads rarely stays in this
+	// range.
 	minThreadUse, maxThreadUse = 0.92, 1.03
 	minShareOfSeconds          = 0.9
 	minSeconds                 = 5 // the minimum number of rows (one per second)
@@ -98,7 +99,8 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 	return out
 }
 
-// shareWithin returns the number and the share of the figures that are between `least` and `most`.
+// shareWithin returns the number and the share of the figures that are between `minimum` and
+// `maximum`.
 func shareWithin(figures []float64, minimum, maximum float64) (n int, share float64) {
 	for _, x := range figures {
 		if x >= minimum && x <= maximum {

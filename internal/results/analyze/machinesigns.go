@@ -56,8 +56,8 @@ func machineName(name string) string {
 	return name
 }
 
-// machineSigns reports what was unusual in the span: a machine that was full or waited, a member that
-// was stopped, or another program that used much CPU time.
+// machineSigns reports what was unusual in the span: a machine that was full or waited, a member
+// that was stopped, or another program that used much CPU time.
 func machineSigns(t *record.Trial, span Span, add func(member, text string)) {
 	if t.Machine == nil {
 		return
@@ -100,8 +100,8 @@ func machineSigns(t *record.Trial, span Span, add func(member, text string)) {
 	programSigns(t, span, add)
 }
 
-// summarizeFigure returns the minimum and maximum of a figure in a span, and the median of the figure
-// over all pairs of rows.
+// summarizeFigure returns the minimum and maximum of a figure in a span, and the median of the
+// figure over all pairs of rows.
 func summarizeFigure(all []pair, span Span, value func(pair) float64) (least, most, usual float64, ok bool) {
 	var values []float64
 	least, most = math.Inf(1), math.Inf(-1)

@@ -69,17 +69,17 @@ func (l *linesByName) sorted() (lines []Line, notes []string) {
 type machinePanel struct {
 	name, heading string
 	unit          measure.Unit
-	// The function `of` computes the figures from a pair of rows. It calls the function `line` once
-	// for each line of the chart. The name of the line is the name of the row, followed by the
-	// suffix. The value NaN means that the figure is unknown.
+	// The function `addLines` computes the figures from a pair of rows. It calls the function
+	// `line` once for each line of the chart. The name of the line is the name of the row, followed
+	// by the suffix. The value NaN means that the figure is unknown.
 	addLines func(s pair, line func(suffix string, v float64))
 	// minHighest is the value that a line must reach somewhere in order to be drawn. So charts that
 	// explain nothing are omitted.
 	minHighest float64
 }
 
-// singleLine returns a function for the field machinePanel.of. The chart then has one line for each row
-// name of the given kinds.
+// singleLine returns a function for the field machinePanel.addLines. The chart then has one line
+// for each row name of the given kinds.
 func singleLine(value func(pair) float64, kinds ...record.RowKind) func(pair, func(string, float64)) {
 	return func(s pair, line func(string, float64)) {
 		if slices.Contains(kinds, s.later.Kind()) {

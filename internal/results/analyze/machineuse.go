@@ -14,8 +14,8 @@ type pair struct {
 	seconds        float64
 }
 
-// MaxEdgeDistance is the longest time between a span and a sample outside the span that is still included in
-// the span.
+// MaxEdgeDistance is the longest time between a span and a sample outside the span that is still
+// included in the span.
 const MaxEdgeDistance = time.Second / 2
 
 // eachPair calls the function `each` for every pair of consecutive rows in a span of time. Two rows
@@ -24,8 +24,8 @@ func eachPair(rows []record.MachineRow, span Span, each func(pair)) {
 	eachMatchingPair(rows, span, (*record.MachineRow).Follows, each)
 }
 
-// eachMatchingPair does the same as eachPair, but the caller provides the function that decides whether
-// two rows are consecutive.
+// eachMatchingPair does the same as eachPair, but the caller provides the function that decides
+// whether two rows are consecutive.
 func eachMatchingPair(rows []record.MachineRow, span Span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
 	before := map[string]*record.MachineRow{}
 	for i := range rows {

@@ -17,14 +17,14 @@ type OverTime struct {
 	// member. Each slice is empty if it would hold only one curve.
 	Curves, ByRole, ByMember []PercentileCurve
 
-	// meanLine is the mean, over the successes that became due in each column, of the times that the
-	// trial's tables show first. For each panel, bands contains the range over all members, or over
-	// all machines for the network.
+	// meanLine is the mean, over the successes that became due in each column, of the times that
+	// the trial's tables show first. For each panel, bands contains the range over all members, or
+	// over all machines for the network.
 	meanLine Line
 	bands    map[string]Line
-	// completedWrites is the number of operations in the window that had completed at the start of each
-	// column, with an additional value for the end of the last column. It is nil if the load has
-	// operations other than writes.
+	// completedWrites is the number of operations in the window that had completed at the start of
+	// each column, with an additional value for the end of the last column. It is nil if the load
+	// has operations other than writes.
 	completedWrites []float64
 }
 

@@ -17,8 +17,8 @@ type Sentence struct {
 	// labels of the trials; repeats of a trial are combined into one label with their number
 	Trials []string
 	Count  int // number of trials
-	// WorstTrial is set if the sentences of the trials differ. Text is then the sentence of the trial
-	// that was disturbed most, and Worst is the label of this trial.
+	// WorstTrial is set if the sentences of the trials differ. Text is then the sentence of the
+	// trial that was disturbed most, and WorstTrial is the label of this trial.
 	WorstTrial string
 }
 
@@ -61,8 +61,9 @@ func (s *sentences) withTrials() []Sentence {
 	return s.all
 }
 
-// hasWorseVerdict reports whether a trial has a worse verdict than the trial `other`. If both have the
-// same verdict, the trial with the larger possible effect of disturbances on any figure is worse.
+// hasWorseVerdict reports whether a trial has a worse verdict than the trial `current`. If both
+// have the same verdict, the trial with the larger possible effect of disturbances on any figure is
+// worse.
 func hasWorseVerdict(trial, current *record.Trial) bool {
 	most := func(t *record.Trial) (most float64) {
 		for _, name := range verdict.PrintedFigures() {
@@ -89,7 +90,7 @@ var (
 
 // Reasons returns the reasons why trials are not valid, and the notes about trials. Both are in the
 // order in which the trials ran. Notes about windows that opened too early come first.
-func Reasons(run *record.Run) (reason, notes []Sentence) {
+func Reasons(run *record.Run) (exclusions, notes []Sentence) {
 	var reasons, others sentences
 	for _, r := range Rows(run) {
 		if l, late := LateSteadyOf(r); late {

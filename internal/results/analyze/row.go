@@ -24,8 +24,8 @@ type Row struct {
 	Dependent bool
 }
 
-// TrialsInOrder returns the trials of a run in the order of the scenario. The repeats of a trial follow
-// each other.
+// TrialsInOrder returns the trials of a run in the order of the scenario. The repeats of a trial
+// follow each other.
 func TrialsInOrder(run *record.Run) []*record.Trial {
 	all := make([]*record.Trial, 0, len(run.Trials))
 	for i := range run.Trials {
@@ -113,8 +113,8 @@ func (r *Row) RepeatsText(repeats []*record.Trial) string {
 // maxListedRepeats is the maximum number of repeats that are listed by number.
 const maxListedRepeats = 6
 
-// CombinedVerdict is the combined verdict of several trials: the worst state, and the numbers of all broken
-// rules. If a trial has no verdict, State is the state of that trial.
+// CombinedVerdict is the combined verdict of several trials: the worst state, and the numbers of
+// all broken rules. If a trial has no verdict, State is the state of that trial.
 type CombinedVerdict struct {
 	State string
 	Rules []int

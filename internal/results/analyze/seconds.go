@@ -34,8 +34,8 @@ func (s *Second) PerSecond() (float64, bool) {
 	return float64(s.Done) / s.Length, true
 }
 
-// minCompleteLength is the minimum length, in seconds, of a complete interval. It is below 1 because
-// recorded times are rounded to milliseconds.
+// minCompleteLength is the minimum length, in seconds, of a complete interval. It is below 1
+// because recorded times are rounded to milliseconds.
 const minCompleteLength = 0.999
 
 // EachSecond calls the function `each` for every one-second interval of a trial's window, in order.

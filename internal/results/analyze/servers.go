@@ -179,8 +179,8 @@ func CounterIncrease(rows []*record.MachineRow, span Span, counter func(*record.
 	return sum, sampled
 }
 
-// overlapShare returns the share of the time from a to b that is in the span. The time b must be later
-// than a.
+// overlapShare returns the share of the time from a to b that is in the span. The time b must be
+// later than a.
 func (s Span) overlapShare(a, b time.Time) float64 {
 	return s.overlapSeconds(Span{a, b}) / b.Sub(a).Seconds()
 }

@@ -9,7 +9,7 @@ import (
 
 // SharedCause is a kind of cause, with all trials that it limited.
 type SharedCause struct {
-	// Furthest is the label of the trial that exceeded the cause's limit most, and Cause is the
+	// WorstTrial is the label of the trial that exceeded the cause's limit most, and Cause is the
 	// cause in this trial. If the cause has no limit, both are from the first trial.
 	Cause
 	WorstTrial string
@@ -23,8 +23,8 @@ type SharedCause struct {
 	OtherCauses int
 }
 
-// TrialCauses holds a trial's causes. More[i] is the number of other causes of the same kind as
-// Causes[i].
+// TrialCauses holds a trial's causes. OtherCauses[i] is the number of other causes of the same kind
+// as Causes[i].
 type TrialCauses struct {
 	Trial       *record.Trial
 	Causes      []Cause

@@ -26,12 +26,13 @@ type Spike struct {
 	Percentile   string
 	Usual, Worst measure.Figure
 	Errors       uint64
-	// LowestRate is the throughput of the slowest one-second interval in the spike. It is infinite if
-	// the window contains too little of that interval. UsualRate is the throughput of the median
+	// LowestRate is the throughput of the slowest one-second interval in the spike. It is infinite
+	// if the window contains too little of that interval. UsualRate is the throughput of the median
 	// interval.
 	LowestRate, UsualRate float64
 	// Coincided contains a sentence for each kind of event at each member. It is empty if no
-	// recorded event coincides with the spike. More is the number of events that are not listed.
+	// recorded event coincides with the spike. OtherCoincidences is the number of events that are
+	// not listed.
 	Coincided         []Coincidence
 	OtherCoincidences int
 }
@@ -156,12 +157,12 @@ func (j *spikeJudge) spike(rows []*record.Row) Spike {
 	return s
 }
 
-// lookBackTime is the length of the time before a spike in which events are also taken into account. A
-// pause that ended before the spike may have left a backlog.
+// lookBackTime is the length of the time before a spike in which events are also taken into
+// account. A pause that ended before the spike may have left a backlog.
 const lookBackTime = time.Second
 
-// findCoincidences finds the events that coincide with the spike. Operations that became due in the spike
-// may have waited beyond its end, so the searched span includes the longest wait.
+// findCoincidences finds the events that coincide with the spike. Operations that became due in the
+// spike may have waited beyond its end, so the searched span includes the longest wait.
 func (s *Spike) findCoincidences(t *record.Trial, events []record.Event, members []reports) {
 	from := t.Opened.Add(time.Duration(s.From * 1e9))
 	wait := time.Duration(s.Worst.NS)
@@ -230,8 +231,8 @@ func leaderAt(t *record.Trial, at time.Time) (name string) {
 }
 
 // reports holds the data that one member reported. The field `rows` contains the member's rows in
-// stores.csv, and `answered` contains those rows that have metrics. The field `usual` contains, for
-// each timer, the median of the timer's means between consecutive rows in `answered`.
+// stores.csv, and `withResponse` contains those rows that have metrics. The field `usual` contains,
+// for each timer, the median of the timer's means between consecutive rows in `withResponse`.
 type reports struct {
 	name               string
 	rows, withResponse []*record.StoreRow
@@ -272,7 +273,7 @@ func reportsOf(t *record.Trial) (all []reports) {
 }
 
 // memberSigns adds the unusual values that members reported in a span of time. Timer values below
-// `least` are ignored.
+// `minTime` are ignored.
 func memberSigns(members []reports, span Span, minTime time.Duration, add func(member, words string)) {
 	for i := range members {
 		m := &members[i]
@@ -309,8 +310,8 @@ func memberSigns(members []reports, span Span, minTime time.Duration, add func(m
 	}
 }
 
-// timerSign describes the longest time or the mean of a member's timer, if it was unusual. Otherwise
-// it returns an empty string.
+// timerSign describes the longest time or the mean of a member's timer, if it was unusual.
+// Otherwise it returns an empty string.
 func timerSign(name string, usual float64, minTime time.Duration, metric store.Metric, samples []store.Sample) string {
 	mean, lower, upper := 0.0, 0.0, 0.0
 	for _, sample := range samples {

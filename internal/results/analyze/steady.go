@@ -13,19 +13,19 @@ import (
 
 // LateSteady describes a measurement window that opened before the load was steady.
 type LateSteady struct {
-	// FirstSecond is the time, in seconds from the start of the window, at which the throughput became
-	// steady. Its resolution is five seconds.
+	// FirstSecond is the time, in seconds from the start of the window, at which the throughput
+	// became steady. Its resolution is five seconds.
 	FirstSecond int
-	// SteadyMean is the mean throughput after From, over all repeats. OverallMean is the mean throughput
-	// over all complete seconds.
+	// SteadyMean is the mean throughput after FirstSecond, over all repeats. OverallMean is the
+	// mean throughput over all complete seconds.
 	SteadyMean, OverallMean record.Value
-	// Before is the median of the one-second intervals' p99 before From, and After is the median
-	// after From. Each is unknown if fewer than three intervals have a p99.
+	// Before is the median of the one-second intervals' p99 before FirstSecond, and After is the
+	// median after FirstSecond. Each is unknown if fewer than three intervals have a p99.
 	Before, After measure.Figure
 	// Warmup is the shortest warm-up of the repeats in seconds, or 0 if there was none.
 	Warmup float64
-	// TooFewRepeats is set if there were too few repeats to distinguish a warm-up from a disturbance at the
-	// start.
+	// TooFewRepeats is set if there were too few repeats to distinguish a warm-up from a
+	// disturbance at the start.
 	TooFewRepeats bool
 }
 

@@ -160,8 +160,8 @@ const (
 	dropExtra    = 1 // also used for conditions, because the trial's name identifies the row
 )
 
-// figurePlaces returns the columns of figures that have a fixed place, in order. The other figures that
-// have a title follow after these columns.
+// figurePlaces returns the columns of figures that have a fixed place, in order. The other figures
+// that have a title follow after these columns.
 func figurePlaces(kind TableKind) []figurePlace {
 	switch kind {
 	case WatchEvents:

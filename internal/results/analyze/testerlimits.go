@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// generatorPaused reports whether the load generator itself was paused for at least half of a measured
-// time. Then neither a member nor the network can be blamed for that time.
+// generatorPaused reports whether the load generator itself was paused for at least half of a
+// measured time. Then neither a member nor the network can be blamed for that time.
 func generatorPaused(t *record.Trial, took time.Duration) bool {
 	pause := time.Duration(t.LongestPauseNS)
 	return pause > limitPause && pause >= took/2

@@ -336,8 +336,9 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 	return record.TimeValue(measure.DropUnsupported([]measure.Figure{measure.Percentile(whole, failed, p)}, count, each, p)[0]), nil
 }
 
-// belongsTo reports whether a histogram in latency.hlog is part of the distribution of the times `of`.
-// The histogram must belong to the measurement window, unless it is about the creation of watchers.
+// belongsTo reports whether a histogram in latency.hlog is part of the distribution of the times of
+// the kind `timeKind`. The histogram must belong to the measurement window, unless it is about the
+// creation of watchers.
 func belongsTo(tag record.Tag, timeKind record.Time) bool {
 	return tag.Time == timeKind && (tag.Phase == measure.Measured || timeKind == record.WatchCreation)
 }

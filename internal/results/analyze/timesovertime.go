@@ -124,8 +124,8 @@ func (x *timesOverTime) begin(i *record.Interval) {
 
 // addPercentiles adds the percentiles of one second, and the maximum over its successes, to the
 // lines. A percentile is omitted if the operation at its rank failed, or if the second has too few
-// samples. The parameter `each` is the number of samples that share a cause, such as the watch
-// events of one write.
+// samples. The parameter `eventsPerWrite` is the number of samples that share a cause, such as the
+// watch events of one write.
 func addPercentiles(lines []Line, column int, times *measure.Sum, failed, eventsPerWrite uint64, percentiles ...float64) {
 	if times.Total() == 0 {
 		return
@@ -213,7 +213,8 @@ func (g *Grid) lengthOf(r *record.Row) float64 {
 	return math.Min(1, -at)
 }
 
-// notesOnEmptyLines returns a note for each percentile without points. The note contains the reason.
+// notesOnEmptyLines returns a note for each percentile without points. The note contains the
+// reason.
 func notesOnEmptyLines(lines []Line) (notes []string) {
 	for i := range lines {
 		if lines[i].Empty() && i < len(lines)-1 {

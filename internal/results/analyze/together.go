@@ -58,8 +58,8 @@ func GroupForCharts(all []*OverTime) (out []ChartGroup) {
 	return out
 }
 
-// storeAndRun returns a key that identifies the store and the run of a trial. Trials of the same store in
-// the same run have the same key.
+// storeAndRun returns a key that identifies the store and the run of a trial. Trials of the same
+// store in the same run have the same key.
 func storeAndRun(t *record.Trial) string { return t.Dir + "\x00" + Store(t) }
 
 // groupTitle returns the title of the charts in which a trial is drawn. Trials with the same
@@ -121,8 +121,8 @@ func representsBetter(t, other *record.Trial) bool {
 	return t.PerSecond > other.PerSecond
 }
 
-// differingConditions returns the conditions in which the trials differ, except for the store and the conditions
-// that lineName contains.
+// differingConditions returns the conditions in which the trials differ, except for the store and
+// the conditions that lineName contains.
 func differingConditions(all []*OverTime) (conditions []string) {
 	add := func(name string, text func(*record.Trial) string) {
 		if slices.ContainsFunc(all, func(o *OverTime) bool { return text(o.Trial) != text(all[0].Trial) }) {
@@ -142,7 +142,7 @@ func differingConditions(all []*OverTime) (conditions []string) {
 	return conditions
 }
 
-// source describes a chart of all trials. The function `of` returns the line to draw for a trial.
+// source describes a chart of all trials. The function `line` returns a trial's line.
 type source struct {
 	name, title string
 	unit        measure.Unit

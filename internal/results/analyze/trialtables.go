@@ -170,8 +170,8 @@ func spansOf(t *record.Trial) (all []callSpan) {
 	return all
 }
 
-// callsPerSpan returns a cell with the mean number of calls of a kind per span, without the calls before
-// the first span. The cell is empty if no calls of this kind belong to a span.
+// callsPerSpan returns a cell with the mean number of calls of a kind per span, without the calls
+// before the first span. The cell is empty if no calls of this kind belong to a span.
 func (s *callSpan) callsPerSpan(c *record.Calls) Cell {
 	n := s.calls(c)
 	if c.Span || s.completed == 0 || n == 0 {
@@ -298,8 +298,8 @@ func ErrorKinds(t *record.Trial) []ErrorKind {
 	return all
 }
 
-// maxUnevenness limits the relative difference between a member's share of the load and its share of the
-// connections. If at least one member exceeds this limit, MembersTable lists the members.
+// maxUnevenness limits the relative difference between a member's share of the load and its share
+// of the connections. If at least one member exceeds this limit, MembersTable lists the members.
 const maxUnevenness = 0.1
 
 // unevenMembers reports whether a connection to a member was lost, or a member's share of the load

@@ -123,8 +123,9 @@ func (c *Collector) freeze() {
 	}
 }
 
-// trialMetrics returns the metrics of a trial. For the current trial, the metrics include the gauges,
-// and also counters with the value 0, so that the rate of a counter includes its first increase.
+// trialMetrics returns the metrics of a trial. For the current trial, the metrics include the
+// gauges, and also counters with the value 0, so that the rate of a counter includes its first
+// increase.
 func (c *Collector) trialMetrics(t *trial, current bool) []prometheus.Metric {
 	var all list
 	labels := func(more ...string) []string {

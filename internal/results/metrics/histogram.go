@@ -17,7 +17,8 @@ const schema = 5
 const bucketsPerDoubling = 1 << schema
 
 // bucketOf returns the number of the native bucket that contains a positive value. Bucket i
-// contains the values that are greater than 2^((i-1)/bucketsPerDoubling) and at most 2^(i/bucketsPerDoubling).
+// contains the values that are greater than 2^((i-1)/bucketsPerDoubling) and at most
+// 2^(i/bucketsPerDoubling).
 func bucketOf(seconds float64) int {
 	i := int(math.Ceil(math.Log2(seconds) * bucketsPerDoubling))
 	// Log2 is not exact, so the value may belong to a neighboring bucket.

@@ -57,7 +57,7 @@ func (s *Spread) Percentile(p float64) int64 {
 }
 
 // sample stores values by the hash of a key. It keeps all values until it holds maxStored of them.
-// After that, it keeps only the values whose hashes begin with at least `zeros` zero bits. The kept
+// After that, it keeps only the values whose hashes begin with at least `zeroBits` zeros. The kept
 // values are an unbiased sample.
 type sample[V any] struct {
 	stored   map[uint64]*V

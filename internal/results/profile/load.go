@@ -22,8 +22,8 @@ const (
 	maxConnections = 100_000
 	longestKey     = 1024
 	maxRead        = 1_000_000_000
-	// maxRequestBytes is the limit for the total size of all requests in flight, in bytes. It is half
-	// of a load's memory limit, because other data also needs memory.
+	// maxRequestBytes is the limit for the total size of all requests in flight, in bytes. It is
+	// half of a load's memory limit, because other data also needs memory.
 	maxRequestBytes = scenario.MaxMemory / 2
 	requestBytes    = 1024 // size of a request without its keys and values
 	usualInFlight   = 100_000

@@ -29,10 +29,10 @@ type Profile struct {
 	// Operations holds the kinds of calls that a load can send, with the most frequent kind first.
 	Operations []Operation
 	Methods    []Method // all kinds of calls, with their names in the protocol
-	// DistinctKeys is the number of different keys in calls that have a single key. Hot is the share of
-	// these calls that used one of the hottest keys, which are the most used fifth of all keys. If
-	// the recording has more keys than a profile stores, Keys and HotShare are estimates, and KeysEstimated
-	// is set.
+	// DistinctKeys is the number of different keys in calls that have a single key. HotShare is the
+	// share of these calls that used one of the hottest keys, which are the most used fifth of all
+	// keys. If the recording has more keys than a profile stores, DistinctKeys and HotShare are
+	// estimates, and KeysEstimated is set.
 	DistinctKeys  int
 	KeysEstimated bool
 	HotShare      float64
@@ -40,24 +40,24 @@ type Profile struct {
 	// bytes. Read is the number of keys that a range returned, and Written is the number of keys
 	// that a transaction wrote.
 	KeySize, ValueSize, Read, Written Spread
-	// GuardedTransactions is the number of guarded transactions. Held is the number of these transactions whose
-	// guards held.
+	// GuardedTransactions is the number of guarded transactions. GuardsHeld is the number of these
+	// transactions whose guards held.
 	GuardedTransactions, GuardsHeld uint64
 	Pushes, Events                  uint64 // number of messages to watchers, and number of events in these messages
 	Watchers                        uint64 // watchers that were created
-	// PeakPerSecond is the highest number of operations that were requested in one second. InFlight is
-	// the mean number of operations in flight.
+	// PeakPerSecond is the highest number of operations that were requested in one second. InFlight
+	// is the mean number of operations in flight.
 	PeakPerSecond uint64
 	InFlight      float64
 	// Gaps holds the gaps of the recording, up to maxGaps. Gaps with the same reason are combined
-	// into one. Others is the number of gaps that did not fit into Gaps.
+	// into one. OtherGaps is the number of gaps that did not fit into Gaps.
 	Gaps            []MergedGap
 	OtherGaps       uint64
 	PartialSegments uint64 // number of ranges whose prefix ends within a segment of a key, if the keys in the recording are hashed
 }
 
-// MergedGap is a gap in a recording. More is the number of later gaps with the same reason that were
-// combined with it; Calls includes their missing calls.
+// MergedGap is a gap in a recording. MergedCount is the number of later gaps with the same reason
+// that were combined with it; Calls includes their missing calls.
 type MergedGap struct {
 	call.Gap
 	MergedCount uint64

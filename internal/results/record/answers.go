@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Verification reports the verification of a load's responses. The verification covers all operations,
-// including those in the warm-up, and the reads from every member after the load.
+// Verification reports the verification of a load's responses. The verification covers all
+// operations, including those in the warm-up, and the reads from every member after the load.
 type Verification struct {
 	Operations         uint64 `json:"operations"`
 	VerifiedOperations uint64 `json:"judged"` // number of operations that were checked against the store's guarantees
@@ -21,12 +21,12 @@ type Verification struct {
 	// number of these writes whose effect was observed later.
 	Indefinite uint64 `json:"indefinite"`
 	Resolved   uint64 `json:"resolved"`
-	// WrongByKind is the number of responses that violate a guarantee, by kind of violation. It is empty
-	// if there are none. Violations holds the first violations of each kind.
+	// WrongByKind is the number of responses that violate a guarantee, by kind of violation. It is
+	// empty if there are none. Violations holds the first violations of each kind.
 	WrongByKind map[string]uint64 `json:"wrong"`
 	Violations  []Violation       `json:"violations,omitempty"`
 	// Consequences is the number of violations, by kind, that a disagreement between members
-	// explains. Wrong does not include these violations.
+	// explains. WrongByKind does not include these violations.
 	Consequences map[string]uint64 `json:"consequences,omitempty"`
 	// NotGuaranteed is the number of responses, by guarantee, that would violate a guarantee which
 	// this store does not give.
@@ -64,8 +64,8 @@ type LeaseVerification struct {
 	Leases      uint64 `json:"leases"`
 	Renewals    uint64 `json:"kept_alive"` // renewals that the store confirmed
 	EndedLeases uint64 `json:"gone"`       // number of leases that the store reported as expired or revoked
-	// ExpiryDelay describes how much longer renewed leases lived than their minimum lifetime. It is the
-	// distribution of upper bounds for this additional time, in nanoseconds; nil if no lease is
+	// ExpiryDelay describes how much longer renewed leases lived than their minimum lifetime. It is
+	// the distribution of upper bounds for this additional time, in nanoseconds; nil if no lease is
 	// known to have lived longer.
 	ExpiryDelay *Spread `json:"late_ns,omitempty"`
 }
@@ -74,8 +74,8 @@ type LeaseVerification struct {
 type LockVerification struct {
 	Locks        uint64 `json:"locks"`
 	Acquisitions uint64 `json:"granted"` // acquisitions
-	// OverlappingHolds is the number of times that a lock was acquired while an earlier holder still
-	// considered the lock its own. The earlier holder had not noticed that its lease may have
+	// OverlappingHolds is the number of times that a lock was acquired while an earlier holder
+	// still considered the lock its own. The earlier holder had not noticed that its lease may have
 	// expired.
 	OverlappingHolds uint64 `json:"outlived_leases"`
 	Waits            Spread `json:"waits_ns"` // time from the request for the lock until the lock was acquired
@@ -91,7 +91,7 @@ type Violation struct {
 	// a single key.
 	Key *uint64 `json:"key,omitempty"`
 	// History is the shortest history that shows the violation, with one sentence for each
-	// operation. Why explains the violation.
+	// operation. Explanation states why the history violates the guarantee.
 	History     []string `json:"history"`
 	Explanation string   `json:"why"`
 	// Operations holds the operations of History in a form that a chart can show.
@@ -174,9 +174,9 @@ type ReadMember struct {
 // MemberName returns the member's name, or its endpoint if it has no name.
 func (m *ReadMember) MemberName() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// WrongResponsesText returns the number of wrong responses by kind. It lists the responses that are wrong
-// only because members disagree about the data separately. The result is empty if no response was
-// wrong.
+// WrongResponsesText returns the number of wrong responses by kind. It lists the responses that are
+// wrong only because members disagree about the data separately. The result is empty if no response
+// was wrong.
 func (a *Verification) WrongResponsesText() string {
 	text := listCounts(a.WrongByKind)
 	if len(a.Consequences) > 0 {
@@ -194,8 +194,8 @@ func listCounts(counts map[string]uint64) string {
 	return strings.Join(kinds, ", ")
 }
 
-// BytesPerRecord returns the mean size on disk of a record in the history. A record is an operation or a
-// message that a watcher received. ok is false if this size is not known.
+// BytesPerRecord returns the mean size on disk of a record in the history. A record is an operation
+// or a message that a watcher received. ok is false if this size is not known.
 func (a *Verification) BytesPerRecord() (bytes float64, ok bool) {
 	n := a.Operations
 	if w := a.Watches; w != nil {
@@ -271,8 +271,8 @@ func (a *Verification) unreadMembers() string {
 	return strings.Join(who, "; ")
 }
 
-// unverifiedText returns a phrase with the number of operations that were not verified, or "" if all were
-// verified.
+// unverifiedText returns a phrase with the number of operations that were not verified, or "" if
+// all were verified.
 func (a *Verification) unverifiedText() string {
 	if a.VerifiedOperations >= a.Operations {
 		return ""

@@ -69,7 +69,8 @@ type WarmUp struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// FirstAndLast returns the throughputs of the first and the last trial. It panics if there are no trials.
+// FirstAndLast returns the throughputs of the first and the last trial. It panics if there are no
+// trials.
 func (w *WarmUp) FirstAndLast() (first, last float64) {
 	return w.PerSecond[0], w.PerSecond[len(w.PerSecond)-1]
 }
@@ -110,8 +111,8 @@ type CapacityTrial struct {
 	Holds   bool    `json:"holds"`
 	// Overloaded reports whether more operations were due than completed.
 	Overloaded bool `json:"overloaded"`
-	// BadShares has an element for each part of the objective: the share of operations that failed or
-	// exceeded the time limit in this part. An element is null if no operation was due.
+	// BadShares has an element for each part of the objective: the share of operations that failed
+	// or exceeded the time limit in this part. An element is null if no operation was due.
 	BadShares []*float64 `json:"bad_shares"`
 	// VoidReason is the reason why the search ignores the trial, or empty if the search uses it.
 	VoidReason string `json:"void,omitempty"`

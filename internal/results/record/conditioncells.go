@@ -79,7 +79,7 @@ func loadColumns(l *scenario.Load) []loadColumn {
 	}...)
 }
 
-// partColumns returns the columns for an optional part of the load. If part is nil, the columns
+// partColumns returns the columns for an optional part of the load. If section is nil, the columns
 // have no values.
 func partColumns[T any](section *T, columns func(*T) []loadColumn) []loadColumn {
 	if section != nil {

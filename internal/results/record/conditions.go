@@ -26,9 +26,9 @@ type Conditions struct {
 	Version     string `json:"version"`
 	Operation   string `json:"operation"` // the load's operation; Mixed if there are several
 	Consistency string `json:"consistency"`
-	// WeakerReads has an entry for each consistency level that is weaker in this store than the name of
-	// the level suggests. The entry describes how the store executes such reads. WeakerReads is absent
-	// if no level is weaker.
+	// WeakerReads has an entry for each consistency level that is weaker in this store than the
+	// name of the level suggests. The entry describes how the store executes such reads.
+	// WeakerReads is absent if no level is weaker.
 	WeakerReads map[string]string `json:"weaker_consistency,omitempty"`
 
 	// Load is the load that the generator sent. In JSON, it is the object "load" and has the keys

@@ -25,9 +25,9 @@ type WindowSummary struct {
 	Faults              []Fault `json:"faults,omitempty"`
 	ErrorsInFaults      uint64  `json:"errors_in_faults,omitempty"`
 	TermChangesInFaults int     `json:"leader_changes_in_faults,omitempty"`
-	// StrandedClients is the number of clients of a closed loop that still waited for a response from
-	// one member after the load had moved to another member. LongestStrandedNS is the longest of these
-	// waits.
+	// StrandedClients is the number of clients of a closed loop that still waited for a response
+	// from one member after the load had moved to another member. LongestStrandedNS is the longest
+	// of these waits.
 	StrandedClients   int   `json:"held_clients"`
 	LongestStrandedNS int64 `json:"held_longest_ns"`
 }

@@ -107,7 +107,7 @@ type csvRow struct {
 	err    error
 }
 
-// eachCSVRow calls the function `each` for every row until a row cannot be read. The header line
+// eachCSVRow calls the function `visit` for every row until a row cannot be read. The header line
 // must contain all names in `columns`. The parameter `what` is the name of the file for use in
 // errors.
 func eachCSVRow(b []byte, what string, columns []string, visit func(*csvRow)) error {

@@ -22,7 +22,7 @@ type Distribution struct {
 	Sample      Population
 	Requires    *Requirement
 	titles      []string // names of the figures that tables show in a column
-	IntervalKey string   // see Figure.Line
+	IntervalKey string   // see Figure.IntervalKey
 	AtEnd       bool
 }
 

@@ -86,8 +86,8 @@ func readEvents(b []byte) ([]Event, error) {
 	return all, nil
 }
 
-// AttachedData holds data that is added to a trial after it was read from run.json. These data are not
-// part of the trial's result.
+// AttachedData holds data that is added to a trial after it was read from run.json. These data are
+// not part of the trial's result.
 type AttachedData struct {
 	// Dir is the run directory from which Open read the trial; empty if Open did not read
 	// it.

@@ -34,8 +34,8 @@ type ByClient struct {
 // due in the window and completed.
 type Evenness struct {
 	Count int `json:"count"`
-	// FairnessIndex is the result of FairnessOf for the completed operations, or null if no operation
-	// completed.
+	// FairnessIndex is the result of FairnessOf for the completed operations, or null if no
+	// operation completed.
 	FairnessIndex *float64 `json:"fairness"`
 	Mean          float64  `json:"mean"`
 	Fewest        float64  `json:"fewest"`

@@ -35,9 +35,9 @@ type Fault struct {
 	Member string `json:"member"`
 	Role   string `json:"role"`
 	// BeganAt is the time at which the signal was sent. If the fault ends the member's processes,
-	// Ended is the time at which the last of them had exited. Healed is the time at which the
-	// member was restarted or continued. Ready is the time at which status requests first showed
-	// that all members responded and agreed on a leader.
+	// EndedAt is the time at which the last of them had exited. HealedAt is the time at which the
+	// member was restarted or continued. RecoveredAt is the time at which status requests first
+	// showed that all members responded and agreed on a leader.
 	BeganAt     *float64 `json:"began_seconds"`
 	EndedAt     *float64 `json:"ended_seconds"`
 	HealedAt    *float64 `json:"healed_seconds"`
@@ -48,7 +48,8 @@ type Fault struct {
 	// search for this gap ends at the next fault, or at the end of the window. OutageStart is the
 	// start of the gap. With one worker, Outage is exact to a millisecond. With several workers,
 	// Outage can be too short, by up to the difference between the start times of their windows.
-	// Outage and OutageStart are null if the gap was not significantly longer than LongestGapBefore.
+	// Outage and OutageStart are null if the gap was not significantly longer than
+	// LongestGapBefore.
 	//
 	// LongestGapBefore is the longest gap without any completed operation before this fault. The
 	// search for it begins at the end of the previous fault's effects, or at the start of the
@@ -56,8 +57,8 @@ type Fault struct {
 	Outage           *float64 `json:"outage_seconds"`
 	OutageStart      *float64 `json:"outage_from_seconds"`
 	LongestGapBefore *float64 `json:"longest_gap_before_seconds"`
-	// OutageUnfinished is set if the outage had not ended at the next fault or the end of the window.
-	// The true length of the outage is then greater than Outage.
+	// OutageUnfinished is set if the outage had not ended at the next fault or the end of the
+	// window. The true length of the outage is then greater than Outage.
 	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
 	Recovery
 	// Failure is a sentence if the fault was not injected or ended early, or if the cluster did not
@@ -71,8 +72,8 @@ func (f *Fault) Injected() bool { return f.BeganAt != nil }
 // Recovery describes the effect of a fault on the load, as clients observed it until the next fault
 // or the end of the window. Times are in seconds after the start of the window.
 type Recovery struct {
-	// FirstFailureAt is the time of the first failed operation, to 10 ms. It is null if no operation
-	// failed.
+	// FirstFailureAt is the time of the first failed operation, to 10 ms. It is null if no
+	// operation failed.
 	FirstFailureAt *float64 `json:"first_failure_seconds,omitempty"`
 	// Definite is the number of errors after which it is certain that no write was executed. It
 	// includes the errors of reads. Indefinite is the number of failed writes that may have been
@@ -83,13 +84,13 @@ type Recovery struct {
 	// interval of one second (in steps of 10 ms) has about as many successes as before the fault.
 	// The number may be lower than the mean before the fault by 5 %, or by 1.5 times the largest
 	// deviation before the fault. In an open loop, the number must also not be higher by more than
-	// this, because the backlog must be gone. ThroughputRecoveredAt is null if throughput did not recover,
-	// or if there is no second before the fault to compare with.
+	// this, because the backlog must be gone. ThroughputRecoveredAt is null if throughput did not
+	// recover, or if there is no second before the fault to compare with.
 	ThroughputRecoveredAt *float64 `json:"throughput_recovered_seconds,omitempty"`
-	// P99RecoveredAt is the time at which the p99 of the response times had recovered, in whole seconds by
-	// due time. No later second has a p99 above a limit, which depends on the seconds before the
-	// fault. The limit is 105 % of the median of their p99s, or this median plus 1.5 times the
-	// difference between the highest p99 and the median, whichever is higher.
+	// P99RecoveredAt is the time at which the p99 of the response times had recovered, in whole
+	// seconds by due time. No later second has a p99 above a limit, which depends on the seconds
+	// before the fault. The limit is 105 % of the median of their p99s, or this median plus 1.5
+	// times the difference between the highest p99 and the median, whichever is higher.
 	P99RecoveredAt *float64 `json:"p99_recovered_seconds,omitempty"`
 	// ByPart holds the longest time without a success for each member. If the load has several
 	// operations, it also holds this time for each operation.
@@ -111,8 +112,8 @@ type ClientOutages struct {
 	Clients int     `json:"clients"`
 	Median  float64 `json:"median_seconds"` // if Clients is even, the slower of the middle two
 	Worst   float64 `json:"worst_seconds"`
-	// UnfinishedOutages is the number of clients that had no success before the next fault or the end of the
-	// window. The true outages of these clients are longer than recorded.
+	// UnfinishedOutages is the number of clients that had no success before the next fault or the
+	// end of the window. The true outages of these clients are longer than recorded.
 	UnfinishedOutages int `json:"lasted,omitempty"`
 }
 
@@ -149,15 +150,15 @@ type WatchRecovery struct {
 	// if the store's events do not reveal that others were skipped. For example, events from
 	// ZooKeeper and Consul contain no version of the key, or report only the newest version.
 	Lost *uint64 `json:"lost_events"`
-	// EndedWatchers is the number of watchers that the store ended permanently. Again is the number of
-	// times that a watcher was re-created.
+	// EndedWatchers is the number of watchers that the store ended permanently. Resubscribed is the
+	// number of times that a watcher was re-created.
 	EndedWatchers uint64 `json:"ended_watchers"`
 	Resubscribed  uint64 `json:"resubscribed"`
 }
 
 // EndedLeases counts leases that the store reported as expired or revoked. Each lease counts once,
-// at the time at which its end was first observed. Early is the number of leases that the store
-// reported as ended although the time for which they had been renewed was not over.
+// at the time at which its end was first observed. EndedEarly is the number of leases that the
+// store reported as ended although the time for which they had been renewed was not over.
 type EndedLeases struct {
 	Ended      uint64 `json:"ended"`
 	EndedEarly uint64 `json:"ended_early"`
@@ -184,8 +185,8 @@ func OutageSentences(all []Fault) (out []string) {
 	return out
 }
 
-// outageSentence returns a sentence about the faults of one kind. For several faults, the sentence contains
-// the median outage. A fault without an outage counts as 0.
+// outageSentence returns a sentence about the faults of one kind. For several faults, the sentence
+// contains the median outage. A fault without an outage counts as 0.
 func outageSentence(what string, all []*Fault) string {
 	var outages, ready []float64
 	longest, lasted := 0.0, 0

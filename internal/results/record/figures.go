@@ -48,9 +48,9 @@ type Figure struct {
 	Column string // column in CSV files; empty if the figure is not in them
 	Title  string // heading of the column in tables; empty if the figure has no column
 	Wide   bool   // only wide tables have the column
-	// IntervalKey is the key of the figure in the lines of --interval. If it contains a point, the part
-	// before the point is the key of a nested object. Line is empty if these lines do not have the
-	// figure. AtEnd is set if the last line has the figure for each trial.
+	// IntervalKey is the key of the figure in the lines of --interval. If it contains a point, the
+	// part before the point is the key of a nested object. IntervalKey is empty if these lines do
+	// not have the figure. AtEnd is set if the last line has the figure for each trial.
 	IntervalKey string
 	AtEnd       bool
 	Unit        measure.Unit
@@ -59,8 +59,8 @@ type Figure struct {
 	Meaning string
 	// MissingReason is the reason why the figure of a trial may be missing.
 	MissingReason string
-	// ResolutionLimit is the limit below which the figure cannot be distinguished from 0, or 0 if there is no
-	// limit. Tables omit a figure that is below its limit.
+	// ResolutionLimit is the limit below which the figure cannot be distinguished from 0, or 0 if
+	// there is no limit. Tables omit a figure that is below its limit.
 	ResolutionLimit float64
 	Total           *Total       // total of which the figure is a part; nil if the figure is not a part of a total
 	Requires        *Requirement // condition that a trial must meet to have the figure; nil if all trials have it
@@ -201,8 +201,8 @@ func recorded(field string) func(*Trial) Value {
 type Requirement struct {
 	noun string // the requirement as a noun, for use in a sentence
 	Has  func(*Conditions) bool
-	// lackingText ends the sentence about trials that do not meet the requirement. If lacking is empty,
-	// the sentence ends with the name or the number of these trials.
+	// lackingText ends the sentence about trials that do not meet the requirement. If lackingText
+	// is empty, the sentence ends with the name or the number of these trials.
 	lackingText string
 }
 
@@ -230,8 +230,8 @@ func (f *Figure) DescribesWatchEvents() bool {
 	return f.Requires == watchers || f.Requires == timedEvents
 }
 
-// RefusalReason returns a sentence with the reason why none of the trials has the figure. It must be
-// called only if no trial meets the figure's requirement.
+// RefusalReason returns a sentence with the reason why none of the trials has the figure. It must
+// be called only if no trial meets the figure's requirement.
 func (f *Figure) RefusalReason(trials []string) string {
 	reason := f.Requires.lackingText
 	switch {

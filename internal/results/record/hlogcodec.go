@@ -121,7 +121,8 @@ func (d *decoder) read(text []byte, steps *measure.Steps) error {
 	return errors.New("quorumbench did not write this histogram, because its value steps or its counts are different")
 }
 
-// decodeFast decodes a histogram that quorumbench wrote. It returns false if the data is anything else.
+// decodeFast decodes a histogram that quorumbench wrote. It returns false if the data is anything
+// else.
 func (d *decoder) decodeFast(text []byte, steps *measure.Steps) bool {
 	var err error
 	if d.packed, err = base64.StdEncoding.AppendDecode(d.packed[:0], text); err != nil || len(d.packed) < 8 ||

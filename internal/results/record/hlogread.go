@@ -26,14 +26,14 @@ type Interval struct {
 	measure.Steps
 }
 
-// ReadIntervals reads the latency.hlog file in a trial's folder and calls the function `each` for
+// ReadIntervals reads the latency.hlog file in a trial's folder and calls the function `visit` for
 // one interval after the other. However long the trial, only a few histograms are in memory at a
-// time. Therefore, the Steps of an interval are valid only until `each` returns. ReadIntervals does
-// not decode intervals whose tags the function `keep` rejects. It calls `keep` and `each` on
-// different goroutines.
+// time. Therefore, the Steps of an interval are valid only until `visit` returns. ReadIntervals
+// does not decode intervals whose tags the function `accept` rejects. It calls `accept` and `visit`
+// on different goroutines.
 //
 // A killed trial can leave an incomplete last line, or no file at all. ReadIntervals ignores the
-// incomplete line, and a missing file counts as a file without intervals. If `each` returns an
+// incomplete line, and a missing file counts as a file without intervals. If `visit` returns an
 // error, ReadIntervals returns that error.
 func ReadIntervals(dir, folder string, accept func(Tag) bool, visit func(*Interval) error) error {
 	if !filepath.IsLocal(folder) {
@@ -74,12 +74,12 @@ func completeLine(data []byte, atEOF bool) (advance int, token []byte, err error
 	return advance, token, err
 }
 
-// scanHlog calls the function `each`, in order, for the intervals whose tags the function `keep`
-// accepts. Decoding the log of a long trial takes seconds. Therefore, one goroutine reads lines,
-// and several goroutines decode batches of lines. (The library's reader truncates times to
-// milliseconds and always decodes all intervals.)
+// scanHlog calls the function `visit`, in order, for the intervals for whose tags the function
+// `accept` returns true. Decoding the log of a long trial takes seconds. Therefore, one goroutine
+// reads lines, and several goroutines decode batches of lines. (The library's reader truncates
+// times to milliseconds and always decodes all intervals.)
 func scanHlog(lines *bufio.Scanner, accept func(Tag) bool, visit func(*Interval) error) error {
-	n := runtime.GOMAXPROCS(0) + 1 // one more than can be decoded at a time, because one batch is passed to each
+	n := runtime.GOMAXPROCS(0) + 1 // one more than can be decoded at a time, because one batch is passed to `visit`
 	free, full, stop := make(chan *batch, n), make(chan *batch, n), make(chan struct{})
 	for range n {
 		free <- &batch{}

@@ -15,8 +15,8 @@ type Clock struct {
 	Before ClockReading `json:"before"`
 	After  ClockReading `json:"after"`
 	// WidestBoundNS is the largest BoundNS in this time. Jumps is the number of times that either
-	// of the two clocks was set. ClockChangeNS is the sum of these changes. In a trial, Jumps and ClockChangeNS are
-	// counted from the start of the trial.
+	// of the two clocks was set. ClockChangeNS is the sum of these changes. In a trial, Jumps and
+	// ClockChangeNS are counted from the start of the trial.
 	WidestBoundNS int64 `json:"widest_bound_ns"`
 	Jumps         int   `json:"jumps"`
 	ClockChangeNS int64 `json:"set_ns"`
@@ -58,8 +58,8 @@ type ByHost struct {
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds"`
 }
 
-// ClockChanges reports how the controller's clock was set during a trial. The times in the record do
-// not follow these changes: they continue the clock as it was when the process started.
+// ClockChanges reports how the controller's clock was set during a trial. The times in the record
+// do not follow these changes: they continue the clock as it was when the process started.
 type ClockChanges struct {
 	Count         int   `json:"times"`  // number of times that the clock was set; the clock is checked once per second
 	ClockChangeNS int64 `json:"set_ns"` // sum of these changes; negative if the clock was set back

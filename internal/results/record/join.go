@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// OpenAll reads run directories and the events of their trials. It returns each run, and one run that
-// joins them all.
+// OpenAll reads run directories and the events of their trials. It returns each run, and one run
+// that joins them all.
 func OpenAll(dirs []string) (runs []*Run, all *Run, err error) {
 	for _, dir := range dirs {
 		run, err := Open(dir)
@@ -83,8 +83,8 @@ func duplicateRunError(dir string) error {
 	return fmt.Errorf("the run in %s is specified twice; specify each run only once", dir)
 }
 
-// uniquePath returns a unique path for a folder: an absolute path without links, if such a path can be
-// determined.
+// uniquePath returns a unique path for a folder: an absolute path without links, if such a path can
+// be determined.
 func uniquePath(dir string) string {
 	if whole, err := filepath.Abs(dir); err == nil {
 		dir = whole
@@ -111,8 +111,8 @@ func sharedNames(runs []*Run) map[string]bool {
 	return shared
 }
 
-// copyAsPart returns a copy of a run with a new name. If other runs also have a trial of the same name,
-// it changes the trial's name to "NAME of PART".
+// copyAsPart returns a copy of a run with a new name. If other runs also have a trial of the same
+// name, it changes the trial's name to "NAME of PART".
 func (r *Run) copyAsPart(name string, shared map[string]bool) *Run {
 	p := *r
 	p.Name = name

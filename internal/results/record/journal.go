@@ -32,8 +32,8 @@ type entry struct {
 	Trial   *Trial   `json:"trial,omitempty"`
 }
 
-// applyChange applies a change to the run. It then either rewrites run.json or appends the entry that the
-// function `change` returns to the journal.
+// applyChange applies a change to the run. It then either rewrites run.json or appends the entry
+// that the function `change` returns to the journal.
 func (w *Writer) applyChange(change func(*Run) entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

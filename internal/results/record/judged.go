@@ -91,8 +91,8 @@ func (t *Trial) memberWork() (share, operation float64) {
 	return min(used/whole, 1), 1e9 * used / float64(t.Completed)
 }
 
-// windowHalves summarizes the two halves of the window. It uses only whole seconds. If their number is
-// odd, it omits the middle second.
+// windowHalves summarizes the two halves of the window. It uses only whole seconds. If their number
+// is odd, it omits the middle second.
 func windowHalves(a *DoneCounts, seconds float64) (all [2]verdict.Half) {
 	if a == nil {
 		return all

@@ -45,8 +45,9 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 	}
 }
 
-// MaxConnectionWaitShare is a share of a closed loop's mean response time. If operations wait for their
-// connections for more than this share, the response time is used as the trial's headline time.
+// MaxConnectionWaitShare is a share of a closed loop's mean response time. If operations wait for
+// their connections for more than this share, the response time is used as the trial's headline
+// time.
 const MaxConnectionWaitShare = 0.03
 
 // ConnectionWaitShare returns the time for which operations of a closed loop waited for their

@@ -59,8 +59,8 @@ type Observed struct {
 	Hosts []ByHost
 	// ClockChanges reports how this machine's clock was set. It is nil if the clock was not set.
 	ClockChanges *ClockChanges
-	// Members holds the known members of the cluster. Answered is the result of
-	// TrialWriter.Answered, or nil if nothing was recorded.
+	// Members holds the known members of the cluster. DoneCounts is the result of
+	// TrialWriter.DoneCounts, or nil if nothing was recorded.
 	Members    []Member
 	DoneCounts *DoneCounts
 }

@@ -58,7 +58,7 @@ func (r *Run) makePrintable() {
 	r.Scenario = source
 }
 
-// checkSchema returns an error if the schema `got` differs from `want`. The error includes a
+// checkSchema returns an error if the schema `actual` differs from `expected`. The error includes a
 // remedy.
 func checkSchema(actual, expected string) error {
 	kind, known := splitSchema(expected)

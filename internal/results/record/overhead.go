@@ -24,13 +24,13 @@ type GeneratorOverhead struct {
 	// RanForLoad is a lower bound for the share of RunWaitNS in which every CPU of the machine ran
 	// the members or the generator. It is absent if it is not known.
 	RanForLoad *float64 `json:"ran_for_load,omitempty"`
-	// ConservedShare is the share of MeanNS in which the members had the CPUs. This time is not lost,
-	// because the store did its work while the generator waited.
+	// ConservedShare is the share of MeanNS in which the members had the CPUs. This time is not
+	// lost, because the store did its work while the generator waited.
 	ConservedShare float64 `json:"conserved"`
-	// ReadDelay is the time from when a response arrived until the read call that received it. In an open
-	// loop, OwnDelay and Waiting are the two parts of an operation's lateness. Own is the part that the
-	// generator caused. Waiting is the part for which the operation waited for a connection or for
-	// the limit on operations in flight.
+	// ReadDelay is the time from when a response arrived until the read call that received it. In
+	// an open loop, OwnDelay and BlockedDelay are the two parts of an operation's lateness.
+	// OwnDelay is the part that the generator caused. BlockedDelay is the part for which the
+	// operation waited for a connection or for the limit on operations in flight.
 	ReadDelay    Times  `json:"lag_ns"`
 	OwnDelay     *Times `json:"own_lateness_ns,omitempty"`
 	BlockedDelay *Times `json:"waiting_ns,omitempty"`
@@ -41,13 +41,13 @@ type GeneratorOverhead struct {
 // queueWaits describes the time for which the generator waited in the run queue.
 type queueWaits struct {
 	ranForLoad *float64 // see GeneratorOverhead.RanForLoad
-	// throttledShare is an upper bound for the share of the event loops' time in which CPU limits stopped
-	// them. The system includes this time in the run queue wait.
+	// throttledShare is an upper bound for the share of the event loops' time in which CPU limits
+	// stopped them. The system includes this time in the run queue wait.
 	throttledShare float64
 }
 
-// newQueueWaits returns the waits of the event loops, whose number is `loops`. throttled is the sum over
-// all CPUs, and delay is the sum over the event loops. Both are in nanoseconds.
+// newQueueWaits returns the waits of the event loops, whose number is `loops`. throttled is the sum
+// over all CPUs, and delay is the sum over the event loops. Both are in nanoseconds.
 func newQueueWaits(ranForLoad *float64, throttled, delay int64, loops int, seconds float64) queueWaits {
 	w := queueWaits{ranForLoad: ranForLoad}
 	if held := float64(min(throttled, delay)); held > 0 {
@@ -75,10 +75,11 @@ func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64
 	return a
 }
 
-// overheadOf computes the overhead for operations with the given response times. It does not compute
-// Lag, OwnDelay and Waiting. It returns nil if no operation was sampled. connectionWait is the mean time
-// for which an operation of a closed loop waited for its connection. overheadOf subtracts this time
-// from the cycle: the connection causes this wait, and not the generator.
+// overheadOf computes the overhead for operations with the given response times. It does not
+// compute ReadDelay, OwnDelay and BlockedDelay. It returns nil if no operation was sampled.
+// connectionWait is the mean time for which an operation of a closed loop waited for its
+// connection. overheadOf subtracts this time from the cycle: the connection causes this wait, and
+// not the generator.
 func overheadOf(d *measure.Disturbance, response *measure.Histogram, connectionWait float64, w queueWaits) *GeneratorOverhead {
 	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // results from another worker may contain only one of the two
 		return nil
@@ -98,9 +99,9 @@ func overheadOf(d *measure.Disturbance, response *measure.Histogram, connectionW
 	return a
 }
 
-// conserved returns a lower bound for GeneratorOverhead.Conserved. It assumes the worst case in two
-// respects. When CPU limits stopped the event loops, all their clients were stopped. If the members
-// are not known to have used the CPUs at a time, the time counts as the generator's.
+// conserved returns a lower bound for GeneratorOverhead.ConservedShare. It assumes the worst case
+// in two respects. When CPU limits stopped the event loops, all their clients were stopped. If the
+// members are not known to have used the CPUs at a time, the time counts as the generator's.
 func (a *GeneratorOverhead) conserved(throttledShare float64) float64 {
 	if a.MeanNS <= 0 || a.RanForLoad == nil {
 		return 0
@@ -119,9 +120,9 @@ func (a *GeneratorOverhead) figures() verdict.Added {
 	}
 }
 
-// waitTimes returns quantiles and the mean of the time for which operations waited for a connection or
-// for the limit on operations in flight. The results cover all operations that were sent, although
-// the histogram contains only the operations that waited.
+// waitTimes returns quantiles and the mean of the time for which operations waited for a connection
+// or for the limit on operations in flight. The results cover all operations that were sent,
+// although the histogram contains only the operations that waited.
 func waitTimes(d *measure.Disturbance) (times verdict.Times) {
 	sent, some := float64(count(d.OwnDelay)), float64(count(d.BlockedDelay))
 	if some == 0 {

@@ -23,7 +23,7 @@ const (
 	MaxRunFile = maxRun + maxTrials*bytesPerTrial
 )
 
-// allowance is a reader that fails when it has returned as many bytes as were set in `left`.
+// allowance is a reader that fails when it has returned as many bytes as were set in `remaining`.
 type allowance struct {
 	source    io.Reader
 	remaining int64

@@ -19,7 +19,8 @@ type Parts struct {
 	// ByHost holds the results of each host that the scenario names. It is absent unless these
 	// hosts have their own clocks.
 	ByHost []ByHost `json:"by_host,omitempty"`
-	// ClockChanges reports how the controller's clock was set. It is absent if the clock was not set.
+	// ClockChanges reports how the controller's clock was set. It is absent if the clock was not
+	// set.
 	ClockChanges *ClockChanges `json:"clock_set,omitempty"`
 	WorkerTiming
 	// ByClient reports how evenly the clients of a closed loop were served. It is absent in an open

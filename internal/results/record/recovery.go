@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// within is the relative difference from the level before the fault within which a figure counts as
-// recovered. beyond is a factor for the largest deviation before the fault. A deviation up to this
-// product also counts as recovered, because it may be due to chance.
+// recoveryTolerance is the relative difference from the level before the fault within which a
+// figure counts as recovered. deviationFactor is a factor for the largest deviation before the
+// fault. A deviation up to this product also counts as recovered, because it may be due to chance.
 const (
 	recoveryTolerance = 0.05
 	deviationFactor   = 1.5
@@ -90,8 +90,8 @@ func nextFaultTime(all []Fault, i int, window float64) float64 {
 	return window
 }
 
-// countFailures sets FirstFailureAt and counts the failures. It begins with the slot in which the fault
-// began.
+// countFailures sets FirstFailureAt and counts the failures. It begins with the slot in which the
+// fault began.
 func (f *Fault) countFailures(c *measure.WindowTimeline, until float64) {
 	first := int(*f.BeganAt * slotsPerSecond)
 	for at := first; at < min(int(until*slotsPerSecond), len(c.Done)); at++ {
@@ -104,7 +104,8 @@ func (f *Fault) countFailures(c *measure.WindowTimeline, until float64) {
 	}
 }
 
-// findThroughputRecovery returns the first slot after which every interval of one second is within bounds.
+// findThroughputRecovery returns the first slot after which every interval of one second is within
+// bounds.
 func findThroughputRecovery(done []uint32, since, began, until int, open bool) (at int, ok bool) {
 	until = min(until, len(done))
 	if began-since < slotsPerSecond || until-began < slotsPerSecond {
@@ -133,8 +134,8 @@ func findThroughputRecovery(done []uint32, since, began, until int, open bool) (
 	return at, mean > 0 && at <= last
 }
 
-// findP99Recovery returns the time after which the p99 of every second is within bounds. If all seconds are
-// within bounds, this is the start of the fault.
+// findP99Recovery returns the time after which the p99 of every second is within bounds. If all
+// seconds are within bounds, this is the start of the fault.
 func findP99Recovery(all []measure.Figure, since, began, until float64) (at float64, ok bool) {
 	var before []float64
 	for i := int(math.Ceil(since)); i+1 <= int(began); i++ {

@@ -110,8 +110,8 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 	}
 }
 
-// Definite and indefinite errors during a fault are counted separately. FirstFailureAt is exact to 10
-// ms.
+// Definite and indefinite errors during a fault are counted separately. FirstFailureAt is exact to
+// 10 ms.
 func TestFailuresDuringAFault(t *testing.T) {
 	p := play(2, 12, func(int, int) float64 { return 1000 }, func(ms, member int) (kv.Outcome, bool) {
 		switch {

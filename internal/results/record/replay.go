@@ -17,27 +17,27 @@ type Replay struct {
 	Recording string  `json:"recording"` // the file's name, without its folder
 	Speed     float64 `json:"speed"`     // as a multiple of the recorded speed
 	Calls     uint64  `json:"calls"`     // number of recorded calls that the replay sends
-	// NotReplayed is the number of recorded calls that the replay does not send, by their method in the
-	// protocol. Gaps is the number of places at which the recording reports missing calls.
+	// NotReplayed is the number of recorded calls that the replay does not send, by their method in
+	// the protocol. Gaps is the number of places at which the recording reports missing calls.
 	NotReplayed map[string]uint64 `json:"not_replayed,omitempty"`
 	Gaps        int               `json:"gaps"`
 	// Prepared is the number of keys and leases that were created before the replay. The recording
 	// shows that these keys and leases existed at its start.
 	Prepared uint64 `json:"prepared"`
-	// WaitedForAnother is the number of calls that depend on the response to an earlier call, and became due
-	// before this response arrived. The replay sent them after the response.
+	// WaitedForAnother is the number of calls that depend on the response to an earlier call, and
+	// became due before this response arrived. The replay sent them after the response.
 	WaitedForAnother uint64 `json:"waited_for_another"`
-	// Guarded is the number of calls with guards. Held is the number of these calls whose guards
-	// held in the recording. HeldInBoth is the number of calls whose guards held both in the
-	// recording and in the replay. HeldOnlyInReplay is the number of calls whose guards held only in the
-	// replay.
+	// Guarded is the number of calls with guards. HeldInRecording is the number of these calls
+	// whose guards held in the recording. HeldInBoth is the number of calls whose guards held both
+	// in the recording and in the replay. HeldOnlyInReplay is the number of calls whose guards held
+	// only in the replay.
 	Guarded          uint64 `json:"guarded"`
 	HeldInRecording  uint64 `json:"held_in_recording"`
 	HeldInBoth       uint64 `json:"held_again"`
 	HeldOnlyInReplay uint64 `json:"held_in_replay_only"`
-	// Watchers is the number of watchers that were created. Events is the number of events that
-	// these watchers received in the recording. ReplayedEvents is the number of events that they
-	// received in the replay.
+	// Watchers is the number of watchers that were created. RecordedEvents is the number of events
+	// that these watchers received in the recording. ReplayedEvents is the number of events that
+	// they received in the replay.
 	Watchers       uint64 `json:"watchers,omitempty"`
 	RecordedEvents uint64 `json:"events_in_recording,omitempty"`
 	ReplayedEvents uint64 `json:"events_in_replay,omitempty"`
@@ -102,7 +102,7 @@ func (r *Replay) Notes() (all []string) {
 	return all
 }
 
-// percent returns `part` as a percentage of `whole`, which must be above 0. It rounds down, so that
+// percent returns `part` as a percentage of `total`, which must be above 0. It rounds down, so that
 // the result is 100 only if the two are equal.
 func percent(part, total uint64) string {
 	return strconv.FormatFloat(math.Floor(float64(part)/float64(total)*1e4)/1e2, 'f', -1, 64)

@@ -15,9 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// incompleteFolder is the folder into which the folders of incomplete trials are moved. These trials
-// were running when the run was killed or interrupted. The new name of a trial's folder begins with
-// the number of the start in which the trial ran.
+// incompleteFolder is the folder into which the folders of incomplete trials are moved. These
+// trials were running when the run was killed or interrupted. The new name of a trial's folder
+// begins with the number of the start in which the trial ran.
 const incompleteFolder = "cut-off"
 
 // trialFolders is the prefix of the names of all trial folders.
@@ -119,8 +119,8 @@ func (r *Resumption) read() error {
 	return nil
 }
 
-// findCompleted determines which trials are completed. Invariant: only the last trial of a run can be
-// incomplete.
+// findCompleted determines which trials are completed. Invariant: only the last trial of a run can
+// be incomplete.
 func (r *Resumption) findCompleted() error {
 	trials := r.Run.Trials
 	n := slices.IndexFunc(trials, func(t Trial) bool { return t.State != Complete })
@@ -196,8 +196,8 @@ func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []H
 	return w, nil
 }
 
-// moveIncomplete moves the folders of incomplete trials to incompleteFolder. It returns the new paths of these
-// folders, relative to the run directory.
+// moveIncomplete moves the folders of incomplete trials to incompleteFolder. It returns the new
+// paths of these folders, relative to the run directory.
 func (r *Resumption) moveIncomplete() (aside []string, err error) {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {

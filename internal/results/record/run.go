@@ -54,13 +54,13 @@ type Run struct {
 	// Scale is the factor by which the scenario was scaled, or 0 if it was not scaled. The
 	// conditions of each trial contain the original values.
 	Scale float64 `json:"scale,omitempty"`
-	// RepeatRule is the rule by which trials are repeated until their figures are precise. It is null if
-	// the scenario sets the number of repeats.
+	// RepeatRule is the rule by which trials are repeated until their figures are precise. It is
+	// null if the scenario sets the number of repeats.
 	RepeatRule *RepeatRule `json:"until,omitempty"`
 	// Capacity is the result of a capacity search; null for other runs.
 	Capacity *Capacity `json:"capacity,omitempty"`
-	// CapacityByParameter holds the results of the capacity searches for several values of a parameter;
-	// null for other runs.
+	// CapacityByParameter holds the results of the capacity searches for several values of a
+	// parameter; null for other runs.
 	CapacityByParameter *CapacityByParameter `json:"capacity_over,omitempty"`
 	// Planned is the number of trials, including repeats, that are planned so far.
 	Planned  int               `json:"planned_trials"`

@@ -18,8 +18,8 @@ type StoreRow struct {
 	// connection was tried, or if ConnectFailure is set.
 	ConnectTime    time.Duration
 	ConnectFailure string
-	// ResponseTime is the response time. If there was no response, it is the time after which the request
-	// was given up, and Failure is the reason. ResponseTime is 0 if no request was sent.
+	// ResponseTime is the response time. If there was no response, it is the time after which the
+	// request was given up, and Failure is the reason. ResponseTime is 0 if no request was sent.
 	ResponseTime time.Duration
 	Failure      string
 	// Metrics is nil if no metric is known. If Failure is set, Metrics contains only metrics from

@@ -22,8 +22,8 @@ type RoleAt struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// RoleHistory holds the known roles of members, in any order. If there are several entries for a member
-// in a term, only the first one counts.
+// RoleHistory holds the known roles of members, in any order. If there are several entries for a
+// member in a term, only the first one counts.
 type RoleHistory []RoleAt
 
 // Resolve returns the role of a member in a term. A term has at most one leader. If another member
@@ -168,8 +168,8 @@ func count(h *measure.Histogram) uint64 {
 	return uint64(h.TotalCount())
 }
 
-// merge adds the histogram `from` to the histogram *into. It creates *into if necessary, and does
-// not change `from`.
+// merge adds the histogram `source` to the histogram *target. It creates *target if necessary, and
+// does not change `source`.
 func merge(target **measure.Histogram, source *measure.Histogram) {
 	if count(source) == 0 {
 		return
@@ -192,8 +192,8 @@ type ByMember struct {
 	Share      float64 `json:"share"`
 	// ByOperation holds the times by operation and consistency.
 	ByOperation []Served `json:"by_operation,omitempty"`
-	// Connections reports on the connections to the member. It is null if the load had no connections to
-	// it.
+	// Connections reports on the connections to the member. It is null if the load had no
+	// connections to it.
 	Connections *MemberConnections `json:"connections"`
 	// Clients describes the clients of a closed loop whose connections led to this member during
 	// the whole window. It is absent if there are no such clients.
@@ -207,9 +207,9 @@ type MemberConnections struct {
 	AtOpening int `json:"at_opening"` // number of connections at the start of the window
 	Fewest    int `json:"fewest"`     // lowest number of connections during the window
 	Lost      int `json:"lost"`       // number of connections that were lost
-	// LostAt is the time at which the number of connections first fell below Opened. BackAt is the
-	// time at which the number reached Opened again and did not fall below it later. Both are in
-	// seconds after the start of the window. They are null if this did not happen.
+	// LostAt is the time at which the number of connections first fell below AtOpening. BackAt is
+	// the time at which the number reached AtOpening again and did not fall below it later. Both
+	// are in seconds after the start of the window. They are null if this did not happen.
 	LostAt *float64 `json:"lost_at_seconds"`
 	BackAt *float64 `json:"back_at_seconds"`
 	// WhileLost reports how the cluster served the load between LostAt and BackAt. It is null if
@@ -221,8 +221,9 @@ type MemberConnections struct {
 // covers only whole seconds.
 type ServiceWhileLost struct {
 	Seconds int `json:"seconds"`
-	// PerSecond is the throughput of all members in these seconds. Otherwise is their throughput in
-	// the other whole seconds of the window. It is null if there are no other seconds.
+	// PerSecond is the throughput of all members in these seconds. PerSecondOtherwise is their
+	// throughput in the other whole seconds of the window. It is null if there are no other
+	// seconds.
 	PerSecond          float64  `json:"operations_per_second"`
 	PerSecondOtherwise *float64 `json:"operations_per_second_otherwise"`
 	// Shares holds the share of each member, by the member's name, in the operations that were due
@@ -230,10 +231,10 @@ type ServiceWhileLost struct {
 	Shares map[string]float64 `json:"shares"`
 }
 
-// DoneCounts holds counts for each second of the window. Done is the number of operations that were
-// done in the second. By is, for each member, the number of successful operations that were due in
-// the second. If the list of a member is shorter than the window, the member had no successes in
-// the missing seconds.
+// DoneCounts holds counts for each second of the window. Total is the number of operations that
+// were done in the second. ByMember is, for each member, the number of successful operations that
+// were due in the second. If the list of a member is shorter than the window, the member had no
+// successes in the missing seconds.
 type DoneCounts struct {
 	Total    []uint64
 	ByMember map[uint64][]uint64
@@ -319,8 +320,8 @@ func newMemberConnections(l *measure.Link) *MemberConnections {
 	return &MemberConnections{AtOpening: l.Connections, Fewest: l.MinConnections, Lost: l.Lost, LostAt: at(l.LostAt), BackAt: at(l.BackAt)}
 }
 
-// serviceWhileLost reports on the whole seconds in which a member had fewer connections. They end when the
-// connections are back, or at the end of the window.
+// serviceWhileLost reports on the whole seconds in which a member had fewer connections. They end
+// when the connections are back, or at the end of the window.
 func serviceWhileLost(l *MemberConnections, seconds float64, members []ByMember, a *DoneCounts) *ServiceWhileLost {
 	whole := min(int(math.Floor(seconds)), len(a.Total))
 	from, to := int(math.Ceil(*l.LostAt)), whole

@@ -20,13 +20,13 @@ type Start struct {
 	State    State      `json:"state,omitempty"`
 	Failure  string     `json:"failure,omitempty"`
 	Finished *time.Time `json:"finished,omitempty"`
-	// SetAsideFolders lists folders of trials that were incomplete at the end of this start. The names are
-	// those to which the folders were moved, relative to the run directory.
+	// SetAsideFolders lists folders of trials that were incomplete at the end of this start. The
+	// names are those to which the folders were moved, relative to the run directory.
 	SetAsideFolders []string `json:"aside,omitempty"`
 }
 
-// CommandLineSettings holds the changes that the command line made to the scenario, and its other settings. It
-// excludes Scale and Until, for which Run has fields.
+// CommandLineSettings holds the changes that the command line made to the scenario, and its other
+// settings. It excludes Scale and RepeatRule, for which Run has fields.
 type CommandLineSettings struct {
 	Store   string `json:"store,omitempty"`
 	Version string `json:"version,omitempty"`

@@ -102,8 +102,8 @@ type tailFile struct {
 	header []byte // the first line of a CSV file
 }
 
-// readAppended parses the complete lines that were appended to a file since the previous call. The file
-// may be missing.
+// readAppended parses the complete lines that were appended to a file since the previous call. The
+// file may be missing.
 func readAppended[T any](f *tailFile, dir, folder, name string, parse func([]byte) ([]T, error)) ([]T, error) {
 	path := filepath.Join(folder, name)
 	b, err := f.lines(dir, path)

@@ -223,8 +223,8 @@ func (t *TrialWriter) change(change func(*Trial)) error {
 	})
 }
 
-// withLock calls the function `write` while it holds the lock. If an earlier write has failed, it returns
-// that error instead.
+// withLock calls the function `write` while it holds the lock. If an earlier write has failed, it
+// returns that error instead.
 func (t *TrialWriter) withLock(write func() error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -39,9 +39,9 @@ type Watched struct {
 	// request for the first watcher until the last watcher existed.
 	Creation        Times   `json:"creation_ns"`
 	CreationSeconds float64 `json:"creation_seconds"`
-	// ToLastWatcher is the time from when a write in the window was due until the last of all watchers
-	// received the write's event. It is nil unless each watcher watches all written keys. A lost
-	// event counts as slower than every event that arrived.
+	// ToLastWatcher is the time from when a write in the window was due until the last of all
+	// watchers received the write's event. It is nil unless each watcher watches all written keys.
+	// A lost event counts as slower than every event that arrived.
 	ToLastWatcher *Times `json:"to_last_ns,omitempty"`
 }
 

@@ -126,8 +126,8 @@ func (t *Trial) LastToBegin() (last *ByWorker) {
 	return last
 }
 
-// meanInactiveClients returns the time-weighted mean number of clients whose worker was not active: it had
-// not started yet, or had already sent its part of a total.
+// meanInactiveClients returns the time-weighted mean number of clients whose worker was not active:
+// it had not started yet, or had already sent its part of a total.
 func (t *Trial) meanInactiveClients() (clients float64) {
 	for i := range t.ByWorker {
 		if b := &t.ByWorker[i]; t.Seconds > 0 {
@@ -170,11 +170,11 @@ func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker
 	return all
 }
 
-// paceOf returns three numbers of operations. own is the number that the clients of the i-th worker
-// completed. others is the number that they would have completed at the pace of the other workers'
-// clients. Only clients of the same endpoints are compared. of is the number of operations from
-// which this pace was computed.
-func paceOf(parts []measure.Part, i int) (ownOperations, otherOperations, possibleOperations float64) {
+// paceOf returns three numbers of operations. ownOperations is the number that the clients of the
+// i-th worker completed. otherOperations is the number that they would have completed at the pace
+// of the other workers' clients. Only clients of the same endpoints are compared.
+// basisOperations is the number of operations from which this pace was computed.
+func paceOf(parts []measure.Part, i int) (ownOperations, otherOperations, basisOperations float64) {
 	type pace struct{ clients, operations, perSecond float64 }
 	mine, theirs := map[string]*pace{}, map[string]*pace{}
 	for k := range parts {
@@ -200,7 +200,7 @@ func paceOf(parts []measure.Part, i int) (ownOperations, otherOperations, possib
 		}
 		ownOperations += p.operations
 		otherOperations += p.clients * o.perSecond / o.clients * float64(parts[i].Length) / 1e9
-		possibleOperations += o.operations
+		basisOperations += o.operations
 	}
-	return ownOperations, otherOperations, possibleOperations
+	return ownOperations, otherOperations, basisOperations
 }

@@ -178,7 +178,8 @@ func (w *Writer) update(change func(*Run)) error {
 	return w.keepFirstError(w.writeRun())
 }
 
-// keepFirstError stores err if no error is stored yet. It returns the stored error. The caller must hold mu.
+// keepFirstError stores err if no error is stored yet. It returns the stored error. The caller must
+// hold mu.
 func (w *Writer) keepFirstError(err error) error {
 	if w.err == nil {
 		w.err = err

@@ -13,8 +13,8 @@ import (
 // answersHead is the title of the section about the verification of a load's responses.
 const answersHead = "Verification"
 
-// VerificationLines returns the lines of the section about the verification of a load's responses, or nil if
-// the responses were not verified.
+// VerificationLines returns the lines of the section about the verification of a load's responses,
+// or nil if the responses were not verified.
 func VerificationLines(a *record.Verification) (lines []string) {
 	if a == nil {
 		return nil
@@ -96,8 +96,8 @@ func locks(l *record.LockVerification) string {
 	return words
 }
 
-// medianAndMax returns the median and the maximum of count values. It omits the median if the values are
-// too few for it.
+// medianAndMax returns the median and the maximum of count values. It omits the median if the
+// values are too few for it.
 func medianAndMax(s *record.Spread, count uint64) string {
 	words := "max " + text.Duration(float64(s.Max))
 	if p50, ok := s.Percentile(50, count); ok {

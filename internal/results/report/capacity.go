@@ -257,8 +257,8 @@ func capacityObject(f *size.CapacityFinding) (o record.Object) {
 	return o
 }
 
-// pointObject returns the fields for one trial of a search. valued is set if the search was for the
-// value of a parameter.
+// pointObject returns the fields for one trial of a search. hasParameter is set if the search was
+// for the value of a parameter.
 func pointObject(p *size.CapacityPoint, hasParameter bool) (o record.Object) {
 	o.Add("trial", p.Trial.Folder)
 	o.Add("purpose", p.Purpose)

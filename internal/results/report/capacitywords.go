@@ -192,7 +192,8 @@ func doubt(f *size.CapacityFinding) string {
 	return ""
 }
 
-// maintenanceText describes how many snapshots and compactions occurred during the trials of a search.
+// maintenanceText describes how many snapshots and compactions occurred during the trials of a
+// search.
 func maintenanceText(f *size.CapacityFinding) string {
 	switch {
 	case !f.LogsRead:

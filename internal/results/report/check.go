@@ -159,8 +159,8 @@ func scaleResult(out layout, c *analyze.ScaleCheck, verbose bool) {
 	}
 }
 
-// growthText describes a figure before and after the load, and its growth per key. If the figure is not
-// known, grown returns the reason in why, or "unknown" if why is empty.
+// growthText describes a figure before and after the load, and its growth per key. If the figure is
+// not known, growthText returns unknownReason, or "unknown" if unknownReason is empty.
 func growthText(c analyze.Growth, keys uint64, unknownReason string) string {
 	switch {
 	case !c.Known && unknownReason == "":
@@ -208,8 +208,8 @@ func diskParts(out layout, c *analyze.DiskCheck) {
 	}
 }
 
-// groupByOpinion combines stores that use the same server, and therefore have the same opinion, into
-// one entry.
+// groupByOpinion combines stores that use the same server, and therefore have the same opinion,
+// into one entry.
 func groupByOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
 	for _, o := range list {
 		at := slices.IndexFunc(out, func(g analyze.DiskOpinion) bool { return g.Text == o.Text })

@@ -57,7 +57,8 @@ type (
 	}
 )
 
-// attributeText converts text to the value of an attribute. The result is one line and is not empty.
+// attributeText converts text to the value of an attribute. The result is one line and is not
+// empty.
 func attributeText(words string) string {
 	return text.OrDash(strings.TrimSpace(text.Line(words, text.MaxOutput)))
 }

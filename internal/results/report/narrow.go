@@ -61,9 +61,9 @@ func (t *Table) fit(wide bool) *fitted {
 	return f
 }
 
-// moveAbove handles a column with a condition that all rows share: it adds the condition to the line
-// above the table and returns true, so that the caller removes the column. For other columns, it
-// returns false.
+// moveAbove handles a column with a condition that all rows share: it adds the condition to the
+// line above the table and returns true, so that the caller removes the column. For other columns,
+// it returns false.
 func (f *fitted) moveAbove(column int) bool {
 	if !f.Columns[column].Condition || len(f.Rows) == 0 {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// RepeatProgressLines describes, for a run that repeats its trials until their figures are precise, how
-// often it repeated them and why it stopped. It returns no lines for other runs.
+// RepeatProgressLines describes, for a run that repeats its trials until their figures are precise,
+// how often it repeated them and why it stopped. It returns no lines for other runs.
 func RepeatProgressLines(run *record.Run) (lines []string) {
 	for _, p := range run.PartsOrSelf() {
 		r := compare.RepeatProgressOfRun(p)

@@ -263,8 +263,8 @@ const firstColumns = `number name repeat state store version members operation c
 	watch_from_due_p50_ns watch_from_due_p90_ns watch_from_due_p99_ns watch_from_due_p99_9_ns watch_from_due_max_ns
 	watch_from_sent_p50_ns watch_from_sent_p90_ns watch_from_sent_p99_ns watch_from_sent_p99_9_ns watch_from_sent_max_ns`
 
-// inColumnOrder sorts fields into the order of firstColumns, followed by all other fields in their given
-// order.
+// inColumnOrder sorts fields into the order of firstColumns, followed by all other fields in their
+// given order.
 func inColumnOrder(fields record.Object) (ordered record.Object) {
 	placed := make([]bool, len(fields))
 	place := func(fits func(name string) bool) {

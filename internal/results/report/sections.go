@@ -17,8 +17,8 @@ import (
 // clock is the format for the time of an event.
 const clock = "15:04:05.000"
 
-// linesOfRows returns the lines about all rows. With several rows, the first line about a row begins
-// with the name of its trial.
+// linesOfRows returns the lines about all rows. With several rows, the first line about a row
+// begins with the name of its trial.
 func linesOfRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []string) {
 	for _, r := range rows {
 		indent := "  "
@@ -33,8 +33,8 @@ func linesOfRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []
 	return all
 }
 
-// linesOfTrials returns the lines about all trials. With several trials, each line begins with the name
-// of its trial.
+// linesOfTrials returns the lines about all trials. With several trials, each line begins with the
+// name of its trial.
 func linesOfTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []string) {
 	for i := range trials {
 		indent := "  "
@@ -106,8 +106,9 @@ func counts(h *analyze.WindowEvents) []string {
 	return out
 }
 
-// durationText describes the total duration of events and the longest of them. It returns an empty string
-// if no duration is known. If who is set, the text includes the member of the longest event.
+// durationText describes the total duration of events and the longest of them. It returns an empty
+// string if no duration is known. If named is set, the text includes the member of the longest
+// event.
 func durationText(all *analyze.Events, named bool) string {
 	if all.Longest.Duration <= 0 {
 		return ""
@@ -157,8 +158,8 @@ func eventText(all *analyze.Events) string {
 	return when + " " + EventText(all)
 }
 
-// limitParts adds the section about the bottlenecks of the trials. It lists a bottleneck that several
-// trials share only once.
+// limitParts adds the section about the bottlenecks of the trials. It lists a bottleneck that
+// several trials share only once.
 func limitParts(out layout, trials []*record.Trial) {
 	var lines []string
 	last := ""
@@ -226,7 +227,8 @@ func LostConnectionLines(t *record.Trial) (lines []string) {
 // moment formats a time in the window with a resolution of 10 ms.
 func moment(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 2, 64) + " s" }
 
-// lossEffectText describes the throughput while connections were lost, and each member's share of it.
+// lossEffectText describes the throughput while connections were lost, and each member's share of
+// it.
 func lossEffectText(w *record.ServiceWhileLost) string {
 	if w == nil {
 		return ""
@@ -249,13 +251,13 @@ func lossEffectText(w *record.ServiceWhileLost) string {
 
 // reasons adds two lists: the reasons why trials are not valid, and notes about the trials.
 func reasons(out layout, run *record.Run) {
-	reason, notes := analyze.Reasons(run)
-	out.list("Verdicts", sentencesWithTrials(reason, len(run.Trials)))
+	reasonSentences, notes := analyze.Reasons(run)
+	out.list("Verdicts", sentencesWithTrials(reasonSentences, len(run.Trials)))
 	out.list("Notes", sentencesWithTrials(notes, len(run.Trials)))
 }
 
-// sentencesWithTrials returns the sentences. Before each sentence, it inserts the names of the trials to which
-// the sentence applies. The parameter `trials` is the number of all trials.
+// sentencesWithTrials returns the sentences. Before each sentence, it inserts the names of the
+// trials to which the sentence applies. The parameter `trials` is the number of all trials.
 func sentencesWithTrials(all []analyze.Sentence, trials int) []string {
 	lines := make([]string, 0, len(all))
 	for _, s := range all {

@@ -218,27 +218,27 @@ func ErrorLines(t *record.Trial) (lines []string) {
 }
 
 // WatchFacts returns facts about what the watchers of a trial received: two facts in short, and all
-// facts in whole. Both are nil if the trial has no watchers.
-func WatchFacts(t *record.Trial) (short, totals []analyze.Fact) {
+// facts in allFacts. Both are nil if the trial has no watchers.
+func WatchFacts(t *record.Trial) (short, allFacts []analyze.Fact) {
 	w := t.Watch
 	if w == nil || t.Load.Watch == nil {
 		return nil, nil
 	}
 	who := analyze.Fact{Label: "watchers", Text: watchers(t.Load.Watch, t.KeySpace)}
 	short = []analyze.Fact{who, {Label: "watch events", Text: text.PerSecond(w.PerSecond) + " delivered; " + eventCounts(w)}}
-	totals = []analyze.Fact{
+	allFacts = []analyze.Fact{
 		who,
 		{Label: "delivered", Text: fmt.Sprintf("%s (%s in the window)", text.PerSecond(w.PerSecond), text.Plural(w.InWindow, "event"))},
 		{Label: "total", Text: eventCounts(w)},
 	}
 	if w.Resubscribed > 0 {
-		totals = append(totals, analyze.Fact{Label: "re-created", Text: text.Plural(w.Resubscribed, "time")})
+		allFacts = append(allFacts, analyze.Fact{Label: "re-created", Text: text.Plural(w.Resubscribed, "time")})
 	}
 	if w.Creation.Count > 0 {
-		totals = append(totals, analyze.Fact{Label: "creation", Text: fmt.Sprintf("total %s; p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
+		allFacts = append(allFacts, analyze.Fact{Label: "creation", Text: fmt.Sprintf("total %s; p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
 			w.Creation.Percentile(50).Text(), w.Creation.Percentile(99).Text(), w.Creation.Max.Text())})
 	}
-	return short, totals
+	return short, allFacts
 }
 
 // watchers describes the watchers and the keys that they watch.

@@ -24,8 +24,8 @@ type query struct {
 	fields                      []string
 }
 
-// queryParameter is a query parameter that selects the runs with a given value, for example the runs of a
-// given store.
+// queryParameter is a query parameter that selects the runs with a given value, for example the
+// runs of a given store.
 type queryParameter struct {
 	key, title string
 	field      func(*query) *string

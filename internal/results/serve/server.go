@@ -28,8 +28,8 @@ var pages embed.FS
 
 // Options configure a Server.
 type Options struct {
-	// Token, if not empty, must accompany every request: in a header "Authorization: Bearer TOKEN", or
-	// in the form of the login page.
+	// Token, if not empty, must accompany every request: in a header "Authorization: Bearer TOKEN",
+	// or in the form of the login page.
 	Token string
 	// Loopback makes the server accept only requests whose Host header is a loopback name.
 	// Otherwise a web page on the Internet could read the runs by resolving its own name to
@@ -181,7 +181,7 @@ func (s *Server) refuse(w http.ResponseWriter, status int, sentence string) {
 	}{http.StatusText(status), text.Line(sentence, text.MaxOutput)})
 }
 
-// asset returns a handler that responds with the bytes in `first` and then the embedded file.
+// asset returns a handler that responds with the bytes in `prefix` and then the embedded file.
 func (s *Server) asset(kind string, prefix []byte, name string) http.Handler {
 	b, err := pages.ReadFile(name)
 	if err != nil {
@@ -194,9 +194,9 @@ func (s *Server) asset(kind string, prefix []byte, name string) http.Handler {
 	})
 }
 
-// currentRuns returns the runs. If the latest scan is old, fresh starts a new scan first. If that scan
-// takes longer than patience, fresh returns the runs of the previous scan, and a new run appears
-// only in a later request.
+// currentRuns returns the runs. If the latest scan is old, currentRuns starts a new scan first. If
+// that scan takes longer than patience, currentRuns returns the runs of the previous scan, and a
+// new run appears only in a later request.
 func (s *Server) currentRuns(ctx context.Context) []*Summary {
 	if s.options.Now().Sub(s.index.Scanned()) >= staleAfter {
 		s.scan(ctx)
@@ -279,8 +279,8 @@ func (s *Server) listJSON(w http.ResponseWriter, r *http.Request) {
 	}{listSchema, q.filter(runs)})
 }
 
-// find returns the run directory and the summary of the run that a request names. It writes an error
-// page if no such run exists.
+// find returns the run directory and the summary of the run that a request names. It writes an
+// error page if no such run exists.
 func (s *Server) find(w http.ResponseWriter, r *http.Request) (dir string, run *Summary, ok bool) {
 	dir, run, ok = s.index.Find(r.PathValue("id"))
 	if !ok {

@@ -29,8 +29,8 @@ type Summary struct {
 	Versions []string `json:"versions"`
 	Labels   []string `json:"labels"` // names that the scenario gives to versions or builds
 	Machines []string `json:"machines"`
-	// Planned is the number of planned trials, and BegunTrials the number of trials that have begun. Each
-	// repeat counts as a trial.
+	// Planned is the number of planned trials, and BegunTrials the number of trials that have
+	// begun. Each repeat counts as a trial.
 	Planned     int `json:"planned_trials"`
 	BegunTrials int `json:"begun_trials"`
 	// Trials contains at most maxTrials trials, with the medians of their repeats.

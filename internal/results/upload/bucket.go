@@ -63,10 +63,11 @@ func (b *bucket) read(ctx context.Context, key string, maxSize int64) ([]byte, e
 	return files.ReadAll(r, maxSize)
 }
 
-// hasContents reports whether an object has the expected contents. If the MD5 that the store reports is
-// correct, holds does not read the object, unless readBack is set. If the store reports no MD5 or a
-// different one, holds reads the object and compares its SHA-256, because the MD5 that a store
-// reports for an encrypted or multi-part object is not the MD5 of its contents.
+// hasContents reports whether an object has the expected contents. If the MD5 that the store
+// reports is correct, hasContents does not read the object, unless readBack is set. If the store
+// reports no MD5 or a different one, hasContents reads the object and compares its SHA-256, because
+// the MD5 that a store reports for an encrypted or multi-part object is not the MD5 of its
+// contents.
 func (b *bucket) hasContents(ctx context.Context, key string, o object, expected contentSums, readBack bool) (bool, error) {
 	switch {
 	case o.size != expected.size:
@@ -87,7 +88,8 @@ func (b *bucket) hasContents(ctx context.Context, key string, o object, expected
 	return err == nil && n == expected.size && hex.EncodeToString(h.Sum(nil)) == expected.sha, err
 }
 
-// transferWriter is a writer that calls touch for each write. It fails when its context is canceled.
+// transferWriter is a writer that calls onTransfer for each write. It fails when its context is
+// canceled.
 type transferWriter struct {
 	ctx        context.Context
 	onTransfer func()

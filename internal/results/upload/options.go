@@ -7,8 +7,9 @@ type Options struct {
 	// ReadBack makes the upload read every object back and compare its SHA-256, instead of relying
 	// on the MD5 that the store reports.
 	ReadBack bool
-	// TransferTimeout is the time after which the upload fails if no data was transferred. 0 means ten
-	// minutes, which is long enough for a slow connection to transfer the parts that are in memory.
+	// TransferTimeout is the time after which the upload fails if no data was transferred. 0 means
+	// ten minutes, which is long enough for a slow connection to transfer the parts that are in
+	// memory.
 	TransferTimeout time.Duration
 	// Progress is a function that the upload calls with its progress, from one goroutine at a time.
 	// It may be nil.

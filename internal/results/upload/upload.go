@@ -82,8 +82,8 @@ func readRun(dir string) (*record.Run, error) {
 	return run, nil
 }
 
-// checkOutside returns an error if the destination is inside the run directory, or if the run directory
-// is already at the destination.
+// checkOutside returns an error if the destination is inside the run directory, or if the run
+// directory is already at the destination.
 func (d *Destination) checkOutside(dir string) error {
 	if d.scheme != schemeFile {
 		return nil

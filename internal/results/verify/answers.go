@@ -13,10 +13,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// CheckFiles verifies the history in the given files and returns the result for the record. The check
-// reads the history several times. CheckFiles calls progress with the number of the current pass over
-// the history and the number of operations read in this pass. If ctx is canceled, CheckFiles returns
-// the cause.
+// CheckFiles verifies the history in the given files and returns the result for the record. The
+// check reads the history several times. CheckFiles calls progress with the number of the current
+// pass over the history and the number of operations read in this pass. If ctx is canceled,
+// CheckFiles returns the cause.
 func CheckFiles(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Verification, error) {
 	began := time.Now()
 	set, err := history.Open(paths...)
@@ -36,8 +36,8 @@ func CheckFiles(ctx context.Context, paths []string, progress func(reading int, 
 	return out, nil
 }
 
-// progressReader is a history that reports its progress each time it is read. Its context can cancel the
-// read.
+// progressReader is a history that reports its progress each time it is read. Its context can
+// cancel the read.
 type progressReader struct {
 	*history.Set
 	ctx      context.Context

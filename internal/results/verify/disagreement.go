@@ -56,7 +56,7 @@ type pairing struct {
 	differing      uint64
 	first          [2]sighting
 	lastDiffering  int64 // among the pairs of sightings whose revisions differ: highest revision that the first member reported
-	lastDifference int64 // second member's revision minus the first member's revision in the pair of `last`
+	lastDifference int64 // second member's revision minus the first member's revision in the pair of `lastDiffering`
 }
 
 func (p *pairing) add(a, b sighting) {
@@ -149,8 +149,8 @@ func (c *checker) explainByDisagreement() error {
 	return nil
 }
 
-// minorityMember returns the member of a pair that disagrees with more members than the other one does.
-// If both disagree with the same number of members, minorityMember returns the second member.
+// minorityMember returns the member of a pair that disagrees with more members than the other one
+// does. If both disagree with the same number of members, minorityMember returns the second member.
 func minorityMember(pairs []pairing, p *pairing) uint64 {
 	with := map[uint64]int{}
 	for i := range pairs {
@@ -163,8 +163,8 @@ func minorityMember(pairs []pairing, p *pairing) uint64 {
 	return p.members[1]
 }
 
-// explainFindings adds a finding for a disagreement, and moves the findings that the disagreement can
-// explain from the counts to the consequences.
+// explainFindings adds a finding for a disagreement, and moves the findings that the disagreement
+// can explain from the counts to the consequences.
 func (c *checker) explainFindings(p *pairing) error {
 	follows, err := c.explainable(p)
 	if err != nil || !slices.Contains(follows, true) {

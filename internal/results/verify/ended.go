@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// checkSessionKey checks that the end of a session deleted the version that was bound to it: no response
-// served at or after the revision of the end may contain this version. Each version is bound to one
-// session, so outlived does not check other versions.
+// checkSessionKey checks that the end of a session deleted the version that was bound to it: no
+// response served at or after the revision of the end may contain this version. Each version is
+// bound to one session, so checkSessionKey does not check other versions.
 func (k *keyChecker) checkSessionKey(end *entry) {
 	for i := sort.Search(len(k.reads), func(i int) bool { return k.reads[i].revision >= end.revision }); i < len(k.reads); i++ {
 		r := &k.reads[i]
@@ -27,9 +27,9 @@ func (k *keyChecker) checkSessionKey(end *entry) {
 	}
 }
 
-// returnsDeletedVersion reports whether a read returned the version that the end of a session deleted. It compares
-// the revisions of the versions. If the read contains no revision, returnsDeletedVersion compares the values and
-// assumes that each version has a different value.
+// returnsDeletedVersion reports whether a read returned the version that the end of a session
+// deleted. It compares the revisions of the versions. If the read contains no revision,
+// returnsDeletedVersion compares the values and assumes that each version has a different value.
 func returnsDeletedVersion(r, end *entry) bool {
 	if r.versionRevision > 0 {
 		return r.versionRevision == end.versionRevision

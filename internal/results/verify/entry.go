@@ -60,14 +60,14 @@ func roleOf(o *history.Op) role {
 	return notExecuted
 }
 
-// isLinearizable reports whether an operation must fit into the linearizable order. Only reads at weaker
-// consistency levels need not.
+// isLinearizable reports whether an operation must fit into the linearizable order. Only reads at
+// weaker consistency levels need not.
 func isLinearizable(o *history.Op) bool {
 	return o.Kind.Writes() && o.Consistency == kv.NoConsistency || o.Consistency == kv.Linearizable
 }
 
-// isConditional reports whether an operation is a write that succeeds only if the key has an expected
-// version.
+// isConditional reports whether an operation is a write that succeeds only if the key has an
+// expected version.
 func isConditional(o *history.Op) bool {
 	if o.Kind == kv.Delete {
 		return o.Expected > 0

@@ -39,8 +39,8 @@ func (p *pass) checkEvent(o *history.Op) {
 	}
 }
 
-// checkEventGuarantees checks two guarantees that do not depend on the versions of the event's key: the watcher
-// watches the key, and no earlier progress notification covered the event's revision.
+// checkEventGuarantees checks two guarantees that do not depend on the versions of the event's key:
+// the watcher watches the key, and no earlier progress notification covered the event's revision.
 func (p *pass) checkEventGuarantees(w *watcher, o *history.Op) {
 	if !w.watches(o) {
 		p.found.add(finding{kind: EventOfWrongKey, guarantee: history.WatchAccurate, key: o.Key, operationCount: 1, ords: [3]uint32{p.ord}, revision: o.ModRevision})
@@ -87,8 +87,8 @@ func (p *pass) checkEventInTime(o *history.Op) {
 	}
 }
 
-// checkEventOrder compares a watch event with the previous event that the watcher received for the same
-// key.
+// checkEventOrder compares a watch event with the previous event that the watcher received for the
+// same key.
 func (p *pass) checkEventOrder(o *history.Op) {
 	w, at := p.watchers, watcherKey{o.Session, o.Key}
 	if w.lastEvents == nil {

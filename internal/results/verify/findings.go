@@ -80,7 +80,8 @@ func (f *findings) add(x finding) {
 	}
 }
 
-// isIncomplete reports whether some findings of the same kind and guarantee were counted, but not kept.
+// isIncomplete reports whether some findings of the same kind and guarantee were counted, but not
+// kept.
 func (f *findings) isIncomplete(a wrongResponseKey, promise history.Promise) bool {
 	if a.promised {
 		return f.counts[a.kind] > maxFindings
@@ -88,9 +89,9 @@ func (f *findings) isIncomplete(a wrongResponseKey, promise history.Promise) boo
 	return f.notGuaranteed[promise] > 0 && len(f.notGuaranteedResponses) == maxFindings
 }
 
-// beginSecondCheck prepares for a second check of the same keys: after this call, add ignores findings of the
-// first check. If the first check did not keep all findings of a kind, add ignores all further
-// findings of that kind.
+// beginSecondCheck prepares for a second check of the same keys: after this call, add ignores
+// findings of the first check. If the first check did not keep all findings of a kind, add ignores
+// all further findings of that kind.
 func (f *findings) beginSecondCheck() {
 	f.known = map[wrongResponseKey]bool{}
 	for i := range f.all {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// checkByTime checks the entries of a key for a store without revisions of writes. It uses the start and
-// end times of the operations.
+// checkByTime checks the entries of a key for a store without revisions of writes. It uses the
+// start and end times of the operations.
 func (k *keyChecker) checkByTime(key uint64) {
 	k.key = key
 	k.splitByTime()
@@ -53,10 +53,10 @@ func (k *keyChecker) splitByTime() {
 	slices.SortStableFunc(t.byValue, func(a, b int) int { return cmp.Compare(t.writes[a].value, t.writes[b].value) })
 }
 
-// findWriters finds the write whose value each read returned. A read may also return data from before
-// the history. authors recognizes such data by its revision or, if the first revision of the
-// history is unknown, by the time of the read. The value is no evidence, because an earlier run may
-// have written the same values.
+// findWriters finds the write whose value each read returned. A read may also return data from
+// before the history. findWriters recognizes such data by its revision or, if the first revision of
+// the history is unknown, by the time of the read. The value is no evidence, because an earlier run
+// may have written the same values.
 func (k *keyChecker) findWriters() {
 	t := &k.timed
 	for i := range t.reads {
@@ -139,8 +139,8 @@ func (k *keyChecker) checkOneValuePerRevision() {
 	}
 }
 
-// checkRevisionOrder checks that if a write ended before another write began, its revision is lower.
-// The revisions come from the reads that returned the versions.
+// checkRevisionOrder checks that if a write ended before another write began, its revision is
+// lower. The revisions come from the reads that returned the versions.
 func (k *keyChecker) checkRevisionOrder() {
 	t := &k.timed
 	t.acked = t.acked[:0]
@@ -211,8 +211,8 @@ func (k *keyChecker) indexEnds() {
 	}
 }
 
-// checkReadByTime checks that a read did not return an old version. The version is old if another write
-// began after the version had been written, and ended before the read began.
+// checkReadByTime checks that a read did not return an old version. The version is old if another
+// write began after the version had been written, and ended before the read began.
 func (k *keyChecker) checkReadByTime(r *timed) {
 	t := &k.timed
 	if r.readFrom == noSource || r.role != read || r.value == history.UnknownValue && r.mod == 0 && !r.has(keyExists) {
@@ -251,8 +251,8 @@ func (k *keyChecker) checkReadByTime(r *timed) {
 	k.add(f)
 }
 
-// visibleUntil returns a time at which the version that a read returned had certainly been written. A
-// write that began after this time comes after the version in every valid order.
+// visibleUntil returns a time at which the version that a read returned had certainly been written.
+// A write that began after this time comes after the version in every valid order.
 func (k *keyChecker) visibleUntil(r *timed) int64 {
 	t := &k.timed
 	switch {
@@ -266,9 +266,9 @@ func (k *keyChecker) visibleUntil(r *timed) int64 {
 	return t.deletes.latestEnd(r.endedAt, t.writes)
 }
 
-// measureStalenessByTime measures how stale a read was. It counts the writes that began after the returned
-// version had been written and that ended before the read began, and measures the time since the
-// first of these writes ended.
+// measureStalenessByTime measures how stale a read was. It counts the writes that began after the
+// returned version had been written and that ended before the read began, and measures the time
+// since the first of these writes ended.
 func (k *keyChecker) measureStalenessByTime(r *timed) {
 	t := &k.timed
 	of := k.staleReads.get(r.has(isLease), k.members[r.member])
@@ -289,7 +289,8 @@ func (k *keyChecker) measureStalenessByTime(r *timed) {
 	}
 }
 
-// maxNewerVersions is the maximum number of newer versions that measureStalenessByTime counts for a stale read.
+// maxNewerVersions is the maximum number of newer versions that measureStalenessByTime counts for a
+// stale read.
 const maxNewerVersions = 1 << 12
 
 // checkCASByTime checks two rules for compare-and-sets. Two of them must not succeed on the same
@@ -327,11 +328,11 @@ func (k *keyChecker) checkCASByTime() {
 	}
 }
 
-// checkDeletionByTime checks a watch event that reports the deletion of the key at a revision. The event is
-// wrong if no delete of the key had begun, although the key existed: either a response showed a
-// version that was written during the load, at or below that revision, or the history records that
-// the key existed before the load. A version from before the load that only a read showed is no
-// evidence, because it may have been deleted without a record.
+// checkDeletionByTime checks a watch event that reports the deletion of the key at a revision. The
+// event is wrong if no delete of the key had begun, although the key existed: either a response
+// showed a version that was written during the load, at or below that revision, or the history
+// records that the key existed before the load. A version from before the load that only a read
+// showed is no evidence, because it may have been deleted without a record.
 func (k *keyChecker) checkDeletionByTime(r *timed) {
 	t := &k.timed
 	if !k.baseKnown || r.answer <= k.base || t.deletes.latestEnd(r.endedAt, t.writes) >= 0 {

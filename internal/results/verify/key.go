@@ -59,10 +59,10 @@ type keyChecker struct {
 	sessionEnds          []entry // ends of sessions
 	shownVersions        []shownVersion
 	versions             []version
-	puts                 writePool // the writes in maybes that may explain a version with an unknown value
-	deletes              writePool // the deletes in maybes that may explain why the key does not exist
+	puts                 writePool // the writes in indefiniteWrites that may explain a version with an unknown value
+	deletes              writePool // the deletes in indefiniteWrites that may explain why the key does not exist
 	writers              []writer
-	timed                timedKey // used by inTime
+	timed                timedKey // used by checkByTime
 	resolved             uint64
 }
 

@@ -50,8 +50,8 @@ func (k *keyChecker) split() {
 	slices.SortFunc(k.reads, byRevision)
 }
 
-// collectVersions collects the key's versions from acknowledged writes and from the responses that contain a
-// version.
+// collectVersions collects the key's versions from acknowledged writes and from the responses that
+// contain a version.
 func (k *keyChecker) collectVersions() {
 	k.versions, k.shownVersions, k.writers = k.versions[:0], k.shownVersions[:0], k.writers[:0]
 	for i := range k.writes {
@@ -89,9 +89,9 @@ func (k *keyChecker) collectVersions() {
 	k.puts.fill(k.indefiniteWrites, false)
 }
 
-// processShownVersion processes a version that a response contains. If an acknowledged write has the version's
-// revision, witness compares the values. Otherwise, it keeps the version in marks, so that resolve
-// can find its write later.
+// processShownVersion processes a version that a response contains. If an acknowledged write has
+// the version's revision, processShownVersion compares the values. Otherwise, it keeps the version
+// in shownVersions, so that resolveShownVersions can find its write later.
 func (k *keyChecker) processShownVersion(m shownVersion) {
 	i := sort.Search(len(k.writes), func(i int) bool { return k.writes[i].revision >= m.rev })
 	if i == len(k.writes) || k.writes[i].revision != m.rev {

@@ -13,9 +13,9 @@ import (
 type Leases struct {
 	Leases, Renewals uint64
 	EndedLeases      uint64 // number of leases that the store reported as expired or revoked
-	// ExpiryDelay is the distribution, in nanoseconds, of the times from the end of a lease's time to live
-	// until a response reported that the lease had ended. Such a time is an upper bound of how late
-	// the lease ended.
+	// ExpiryDelay is the distribution, in nanoseconds, of the times from the end of a lease's time
+	// to live until a response reported that the lease had ended. Such a time is an upper bound of
+	// how late the lease ended.
 	ExpiryDelay Distribution
 }
 
@@ -41,9 +41,9 @@ type lease struct {
 // maxTTLSeconds limits the time to live that the check accepts in a response.
 const maxTTLSeconds = int64(100 * 365 * 24 * time.Hour / time.Second)
 
-// processKeepAlive processes the response to a keep-alive. The store renews a lease after the request was
-// sent, so a renewed lease must exist for at least its TTL from that time. If the response reports
-// that the lease does not exist, the lease ended before the response.
+// processKeepAlive processes the response to a keep-alive. The store renews a lease after the
+// request was sent, so a renewed lease must exist for at least its TTL from that time. If the
+// response reports that the lease does not exist, the lease ended before the response.
 func (l *leases) processKeepAlive(f *findings, o *history.Op, ord uint32) {
 	if l.byNumber == nil {
 		l.byNumber = map[uint64]*lease{}

@@ -12,22 +12,22 @@ import (
 // Locks counts the acquisitions of locks.
 type Locks struct {
 	Locks, Acquisitions uint64
-	// OverlappingHolds counts acquisitions of a lock while an earlier holder still considered itself the
-	// holder, because that client had not noticed that its lease may have expired. Stores do not
-	// prevent this.
+	// OverlappingHolds counts acquisitions of a lock while an earlier holder still considered
+	// itself the holder, because that client had not noticed that its lease may have expired.
+	// Stores do not prevent this.
 	OverlappingHolds uint64
 	// Waits is the distribution of the times for which clients waited for a lock. Holds is the
 	// distribution of the times for which they held a lock. Both are in nanoseconds.
 	Waits, Holds Distribution
 }
 
-// acquisition is one acquisition of a lock. The client certainly considered itself the holder from the
-// time got to the time freed.
+// acquisition is one acquisition of a lock. The client certainly considered itself the holder from
+// the time acquiredAt to the time releasedAt.
 type acquisition struct {
 	lock                   uint64
 	token                  int64
 	lease                  uint64
-	acquiredAt, releasedAt int64 // releasedAt equals got if the history contains no release
+	acquiredAt, releasedAt int64 // releasedAt equals acquiredAt if the history contains no release
 	ord, releasedBy        uint32
 	tokenDecreased         bool // a finding has already reported that the token was lower than an earlier token
 }
@@ -106,24 +106,25 @@ func (l *locks) check(f *findings, leaseState *leases) *Locks {
 	return t
 }
 
-// overlapFinding returns the finding for two acquisitions of a lock, of which low has the lower
-// token. Its client certainly held the lock until after the client of high had acquired it.
-func overlapFinding(earlier, later *acquisition) finding {
-	f := finding{kind: TwoLockHolders, guarantee: history.ExclusiveLock, key: later.lock, operationCount: 2, ords: [3]uint32{earlier.ord, later.ord}, revision: earlier.token}
-	if earlier.released() {
-		f.operationCount, f.ords = 3, [3]uint32{earlier.ord, earlier.releasedBy, later.ord}
+// overlapFinding returns the finding for two acquisitions of a lock, of which `lowerToken` has the
+// lower token. Its client certainly held the lock until after the client of `higherToken` had acquired
+// it.
+func overlapFinding(lowerToken, higherToken *acquisition) finding {
+	f := finding{kind: TwoLockHolders, guarantee: history.ExclusiveLock, key: higherToken.lock, operationCount: 2, ords: [3]uint32{lowerToken.ord, higherToken.ord}, revision: lowerToken.token}
+	if lowerToken.released() {
+		f.operationCount, f.ords = 3, [3]uint32{lowerToken.ord, lowerToken.releasedBy, higherToken.ord}
 	}
-	if later.releasedAt > earlier.acquiredAt { // both clients held the lock at the same time
+	if higherToken.releasedAt > lowerToken.acquiredAt { // both clients held the lock at the same time
 		return f
 	}
-	return finding{kind: TokenDecreased, guarantee: history.FencingToken, key: later.lock, operationCount: 2, ords: [3]uint32{later.ord, earlier.ord}, revision: later.token}
+	return finding{kind: TokenDecreased, guarantee: history.FencingToken, key: higherToken.lock, operationCount: 2, ords: [3]uint32{higherToken.ord, lowerToken.ord}, revision: higherToken.token}
 }
 
-// certainlyHeldUntil returns the time until which a client certainly held the lock: the time of the release
-// or, if it is earlier, the time at which the client's lease may have expired. If the history
-// contains no keep-alive, leases last longer than the load. If the history contains no release,
-// certainlyHeldUntil returns 0, because the hold may have ended before the client read the response that
-// granted the lock.
+// certainlyHeldUntil returns the time until which a client certainly held the lock: the time of the
+// release or, if it is earlier, the time at which the client's lease may have expired. If the
+// history contains no keep-alive, leases last longer than the load. If the history contains no
+// release, certainlyHeldUntil returns 0, because the hold may have ended before the client read the
+// response that granted the lock.
 func (l *leases) certainlyHeldUntil(h *acquisition) int64 {
 	if !h.released() {
 		return 0

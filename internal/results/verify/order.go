@@ -20,8 +20,8 @@ type step struct {
 	bound
 }
 
-// revisionHistory stores how the highest revisions grew over time. It keeps the steps that may still be
-// needed for the operation that began earliest.
+// revisionHistory stores how the highest revisions grew over time. It keeps the steps that may
+// still be needed for the operation that began earliest.
 type revisionHistory struct {
 	steps   []step
 	longest int64
@@ -31,8 +31,8 @@ func newSweep(longest int64) *revisionHistory {
 	return &revisionHistory{longest: longest, steps: []step{{done: -1}}}
 }
 
-// addResponse adds the response to an operation. Callers must pass operations in the order in which they
-// ended.
+// addResponse adds the response to an operation. Callers must pass operations in the order in which
+// they ended.
 func (s *revisionHistory) addResponse(o *history.Op, r role, ord uint32) {
 	if o.Revision == 0 || r != read && r != wrote {
 		return
@@ -81,8 +81,8 @@ func (s *revisionHistory) boundBefore(at int64) bound {
 	return s.steps[max(i-1, 0)].bound
 }
 
-// checkOrder compares the revision of a response with the revisions of all operations that had ended
-// before its operation began.
+// checkOrder compares the revision of a response with the revisions of all operations that had
+// ended before its operation began.
 func (c *checker) checkOrder(o *history.Op, r role, ord uint32, limit *bound) {
 	switch {
 	case o.ContinuesPrevious: // already checked with the first part of the same operation

@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// checkByRevision checks the history of a store that returns revisions of writes. It divides the keys into
-// parts, and reads the history once for each part. While it reads the history for the first part,
-// it also checks the order of all operations.
+// checkByRevision checks the history of a store that returns revisions of writes. It divides the
+// keys into parts, and reads the history once for each part. While it reads the history for the
+// first part, it also checks the order of all operations.
 func (c *checker) checkByRevision() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	txns := transactions{revisions: map[uint32]int64{}}
@@ -29,8 +29,8 @@ func (c *checker) checkByRevision() error {
 	return nil
 }
 
-// checkPart reads the history once and checks the keys for which the function `in` returns true. If
-// first is set, it also checks the order of all operations.
+// checkPart reads the history once and checks the keys for which the function `includesKey` returns
+// true. If first is set, it also checks the order of all operations.
 func (c *checker) checkPart(includesKey func(uint64) bool, first bool, txns *transactions) error {
 	c.table.reset()
 	c.revisions = c.revisions[:0]
@@ -84,8 +84,8 @@ func (p *pass) take(ord uint32, o *history.Op) {
 	p.revisionHistory.addResponse(o, role, p.ord)
 }
 
-// findDuplicateRevisions finds revisions that the responses to more than one write contain. A store numbers its
-// writes, so each write must have a different revision.
+// findDuplicateRevisions finds revisions that the responses to more than one write contain. A store
+// numbers its writes, so each write must have a different revision.
 func (c *checker) findDuplicateRevisions(all []revisionWriter) {
 	slices.SortFunc(all, func(a, b revisionWriter) int {
 		return cmp.Or(cmp.Compare(a.revision, b.revision), cmp.Compare(a.ord, b.ord))

@@ -7,7 +7,7 @@ type pass struct {
 	*checker
 	includes          func(uint64) bool // reports whether this pass checks a key or revision
 	first, rechecking bool
-	byTime            bool // check keys with byTime, by the times of their operations
+	byTime            bool // check keys with checkByTime, by the times of their operations
 	txns              *transactions
 	revisionHistory   *revisionHistory
 	sessions          sessions

@@ -53,9 +53,9 @@ func (k *keyChecker) current(p *place) *version {
 	return &k.versions[p.versionIndex]
 }
 
-// canBeAbsent reports whether the key can be absent at a place and a revision. If this is possible only
-// because of a delete with an unknown outcome, absent treats the delete as executed. ord is the
-// number of the operation that found the key absent.
+// canBeAbsent reports whether the key can be absent at a place and a revision. If this is possible
+// only because of a delete with an unknown outcome, canBeAbsent treats the delete as executed. ord
+// is the number of the operation that found the key absent.
 func (k *keyChecker) canBeAbsent(p *place, atRevision int64, ord uint32) bool {
 	v := k.current(p)
 	switch {
@@ -145,8 +145,8 @@ func (k *keyChecker) deletedSince(r *entry, cur int) bool {
 	return false
 }
 
-// latestAtRevision returns the index of the latest version whose revision is not higher than rev, or -1 if
-// there is none.
+// latestAtRevision returns the index of the latest version whose revision is not higher than rev,
+// or -1 if there is none.
 func (k *keyChecker) latestAtRevision(rev int64) int {
 	return sort.Search(len(k.versions), func(i int) bool { return k.versions[i].rev > rev }) - 1
 }
@@ -216,9 +216,9 @@ func (k *keyChecker) isExpected(v *version, expected int64) bool {
 	return v.rev == expected
 }
 
-// checkReadWithoutRevision checks a linearizable read whose response does not contain the revision at which the
-// read was served. It must have been served at or above the highest revision that had been
-// acknowledged when it began.
+// checkReadWithoutRevision checks a linearizable read whose response does not contain the revision
+// at which the read was served. It must have been served at or above the highest revision that had
+// been acknowledged when it began.
 func (k *keyChecker) checkReadWithoutRevision(r *entry) {
 	cur := k.latestAtRevision(r.lo)
 	if !r.has(isStrong) || !r.has(isKnown) || cur < 0 {
@@ -240,8 +240,8 @@ func (k *keyChecker) checkReadWithoutRevision(r *entry) {
 	}
 }
 
-// measureStaleness measures how stale a read was: the number of acknowledged versions that it missed, and the
-// time since the first of them was acknowledged.
+// measureStaleness measures how stale a read was: the number of acknowledged versions that it
+// missed, and the time since the first of them was acknowledged.
 func (k *keyChecker) measureStaleness(r *entry) {
 	of := k.staleReads.get(r.has(isLease), k.members[r.member])
 	of.reads++
@@ -261,6 +261,6 @@ func (k *keyChecker) measureStaleness(r *entry) {
 	of.recordLag(int64(last-first+1), r.time-since)
 }
 
-// maxSearchedVersions is the maximum number of versions in which age searches for the time of the first
-// acknowledgment. The limit is too low only if nearly all operations timed out.
+// maxSearchedVersions is the maximum number of versions in which age searches for the time of the
+// first acknowledgment. The limit is too low only if nearly all operations timed out.
 const maxSearchedVersions = 16

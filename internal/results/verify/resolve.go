@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// resolveShownVersions finds the origin of the version in each mark: data from before the history, a write with
-// an unknown outcome, or no known write.
+// resolveShownVersions finds the origin of the version in each mark: data from before the history,
+// a write with an unknown outcome, or no known write.
 func (k *keyChecker) resolveShownVersions() {
 	slices.SortFunc(k.shownVersions, func(a, b shownVersion) int {
 		return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.value, b.value), cmp.Compare(a.ord, b.ord))
@@ -56,9 +56,9 @@ func versionFromMark(m *shownVersion) version {
 	return version{rev: m.rev, value: m.value, done: -1, expected: history.UnknownRevision, ord: m.ord, wasRead: !m.cas}
 }
 
-// versionWithWriter returns the version of a mark. If a write with an unknown outcome wrote the version,
-// author treats that write as executed. It adds a finding if no write can have written the version
-// at this revision.
+// versionWithWriter returns the version of a mark. If a write with an unknown outcome wrote the
+// version, versionWithWriter treats that write as executed. It adds a finding if no write can have
+// written the version at this revision.
 func (k *keyChecker) versionWithWriter(m *shownVersion) version {
 	v := versionFromMark(m)
 	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watch event reported the delete
@@ -100,10 +100,11 @@ func (k *keyChecker) versionWithWriter(m *shownVersion) version {
 	return v
 }
 
-// assignIndefiniteWrites assigns a write with an unknown outcome to each version whose value no response contains.
-// It assigns each write to at most one version, and adds a finding if no write remains. If only a
-// successful compare-and-set shows that the version existed, explain adds no finding, because the
-// compare-and-set may have wrongly succeeded on a different version; replay checks this.
+// assignIndefiniteWrites assigns a write with an unknown outcome to each version whose value no
+// response contains. It assigns each write to at most one version, and adds a finding if no write
+// remains. If only a successful compare-and-set shows that the version existed,
+// assignIndefiniteWrites adds no finding, because the compare-and-set may have wrongly succeeded on
+// a different version; replay checks this.
 func (k *keyChecker) assignIndefiniteWrites(unknown []shownVersion) {
 	k.puts.fill(k.indefiniteWrites, false)
 	for i := range unknown {

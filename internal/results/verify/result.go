@@ -8,8 +8,8 @@ type Violation struct {
 	Guarantee history.Promise
 	Source    string // where the guarantee is documented
 	Key       uint64 // not valid for the kinds in keyless
-	// Ops holds the operations that prove the violation, in the order in which they began. Wrong is
-	// the index in Ops of the operation with the wrong response.
+	// Ops holds the operations that prove the violation, in the order in which they began.
+	// WrongIndex is the index in Ops of the operation with the wrong response.
 	Ops         []history.Op
 	WrongIndex  int
 	Explanation string // one line for each operation, and a last line that explains the violation

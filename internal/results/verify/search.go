@@ -26,8 +26,8 @@ type searchOperation struct {
 	outcome  role    // CAS: `wrote` if it succeeded, `read` if it had a conflict, `maybe` if its outcome is unknown
 }
 
-// register is the state of a key during the search: the value of the key, or UnknownValue as long as no
-// operation determines the value.
+// register is the state of a key during the search: the value of the key, or UnknownValue as long
+// as no operation determines the value.
 type register uint64
 
 // step applies an operation to the register. It reports whether the operation's response is
@@ -57,7 +57,7 @@ func (r register) step(o *searchOperation) (bool, register) {
 }
 
 // findOrder searches for an order of the operations that explains all responses. It stops after the
-// time longest.
+// duration timeLimit.
 func findOrder(ops []porcupine.Operation, initial register, timeLimit time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(porcupine.Model{
 		Init: func() any { return initial },

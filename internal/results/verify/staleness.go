@@ -43,8 +43,8 @@ func (s *staleness) recordLag(versions, duration int64) {
 
 type stalenesses struct {
 	byServer map[memberAndLevel]*staleness
-	// lastServer and at store the last lookup, because successive reads are often served by the same
-	// member.
+	// lastServer and lastEntry store the last lookup, because successive reads are often served by
+	// the same member.
 	lastServer memberAndLevel
 	lastEntry  *staleness
 }

@@ -47,8 +47,8 @@ type timedKey struct {
 	shownVersions []shownVersion
 }
 
-// writesByStart holds the indices of writes in the order in which they began and, for each prefix of these
-// writes, the index of the write that ended last.
+// writesByStart holds the indices of writes in the order in which they began and, for each prefix
+// of these writes, the index of the write that ended last.
 type writesByStart struct{ writes, longest []int }
 
 // sort sorts the writes by the times at which they began, and sets longest.

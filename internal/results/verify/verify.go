@@ -120,8 +120,8 @@ func (c *checker) wrongAnswers() error {
 	})
 }
 
-// describeViolations describes the first findings of each kind. It reads the history once more to collect
-// the operations of these findings.
+// describeViolations describes the first findings of each kind. It reads the history once more to
+// collect the operations of these findings.
 func (c *checker) describeViolations() ([]Violation, error) {
 	kept := c.found.first(c.opt.MaxViolations)
 	want := map[uint32]history.Op{}

@@ -43,8 +43,8 @@ func (k *keyChecker) checkPreviousVersion(e *entry) {
 	k.add(finding{kind: WrongPreviousValue, guarantee: history.WatchAccurate, operationCount: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.revision, state: v.state()})
 }
 
-// findMissedVersions finds versions that a watcher did not receive, although it received later versions or a
-// progress notification.
+// findMissedVersions finds versions that a watcher did not receive, although it received later
+// versions or a progress notification.
 func (k *keyChecker) findMissedVersions(place uint32) {
 	w := &k.watchers.all[place]
 	until, by := w.completeUntil()

@@ -22,8 +22,9 @@ type writer struct {
 	used  bool
 }
 
-// writePool holds writes with unknown outcomes. For each write, lows contains the highest revision that
-// had been acknowledged before the write began. The write can only take effect above this revision.
+// writePool holds writes with unknown outcomes. For each write, lows contains the highest revision
+// that had been acknowledged before the write began. The write can only take effect above this
+// revision.
 type writePool struct {
 	lows []int64
 	used int
@@ -39,8 +40,8 @@ func (p *writePool) fill(maybes []entry, deletes bool) {
 	slices.Sort(p.lows)
 }
 
-// hasPossible reports whether an unused write may have taken effect at or below the revision `by`.
-// Callers ask for ascending revisions, so any of the possible writes may be used.
+// hasPossible reports whether an unused write may have taken effect at or below the revision
+// `atRevision`. Callers ask for ascending revisions, so any of the possible writes may be used.
 func (p *writePool) hasPossible(atRevision int64) bool {
 	return p.used < len(p.lows) && p.lows[p.used] < atRevision
 }
@@ -53,8 +54,8 @@ func (p *writePool) take(atRevision int64) bool {
 	return true
 }
 
-// takeLast removes a write that is possible at the revision `by` from the pool. It selects the
-// write that began last, so that the other writes remain available for versions with lower
+// takeLast removes a write that is possible at the revision `atRevision` from the pool. It selects
+// the write that began last, so that the other writes remain available for versions with lower
 // revisions. It reports whether it found a write.
 func (p *writePool) takeLast(atRevision int64) bool {
 	i, _ := slices.BinarySearch(p.lows, atRevision)

@@ -59,8 +59,8 @@ func capacities(findings *size.CapacityFindings) (all []sentence) {
 	return all
 }
 
-// verificationSentence describes the result of one trial's verification. It chooses the first trial of the row
-// that has a violation or, if no trial has one, the first verified trial.
+// verificationSentence describes the result of one trial's verification. It chooses the first trial
+// of the row that has a violation or, if no trial has one, the first verified trial.
 func verificationSentence(r *analyze.Row, shown shownTrials) []sentence {
 	var of *record.Trial
 	for _, t := range r.Done {
@@ -77,8 +77,8 @@ func verificationSentence(r *analyze.Row, shown shownTrials) []sentence {
 	}}
 }
 
-// limitSentences returns the results of sentencesOf for the rows. When it has maxSentences sentences, it
-// adds the number of the remaining rows and stops.
+// limitSentences returns the results of sentencesOf for the rows. When it has maxSentences
+// sentences, it adds the number of the remaining rows and stops.
 func limitSentences(rows []*analyze.Row, sentencesOf func(*analyze.Row) []sentence) (all []sentence) {
 	for i, r := range rows {
 		if len(all) >= maxSentences {
@@ -152,8 +152,8 @@ func earlyWindowWarning(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{Subject: r.First().Name + ":", Text: l.String(), Link: linkTo(r.Done[0], "", shown), Severe: true}}
 }
 
-// bottleneckSentences returns sentences about the bottlenecks of the trials. Trials with the same bottleneck
-// share a sentence.
+// bottleneckSentences returns sentences about the bottlenecks of the trials. Trials with the same
+// bottleneck share a sentence.
 func bottleneckSentences(run *record.Run, shown shownTrials) (out []sentence) {
 	all := analyze.TrialsInOrder(run)
 	for _, c := range analyze.LimitsOfTrials(all) {
@@ -167,7 +167,8 @@ func bottleneckSentences(run *record.Run, shown shownTrials) (out []sentence) {
 	return out
 }
 
-// unevennessSentence returns a sentence about the trial of a row that served its clients most unevenly.
+// unevennessSentence returns a sentence about the trial of a row that served its clients most
+// unevenly.
 func unevennessSentence(r *analyze.Row, shown shownTrials) []sentence {
 	t, _ := analyze.MostUneven(r)
 	if t == nil {

@@ -30,8 +30,8 @@ func capacitySectionOf(found *size.CapacityFindings) (s capacitySection) {
 	return s
 }
 
-// searchName returns a search's name, such as nodes=3, if the run contains one search for each value
-// of a parameter. If the run contains only one search, it returns an empty string.
+// searchName returns a search's name, such as nodes=3, if the run contains one search for each
+// value of a parameter. If the run contains only one search, it returns an empty string.
 func searchName(found *size.CapacityFindings, f *size.CapacityFinding) string {
 	if found.Parameter == "" {
 		return ""

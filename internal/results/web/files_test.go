@@ -45,15 +45,15 @@ func TestChartsAsPNG(t *testing.T) {
 			}
 		}
 	}
-	// In SVG pixels, the time axis starts at 84 and is 960 wide. It ranges from -2 s to 10 s, so each
-	// second is 80 wide.
+	// In SVG pixels, the time axis starts at 84 and is 960 wide. It ranges from -2 s to 10 s, so
+	// each second is 80 wide.
 	second := func(s float64) int { return int(2 * (84 + 80*(s+2))) }
 	if c := colorAt(pictures["throughput"], second(-1), 2*60); c.R > 245 || c.R < 230 {
 		t.Errorf("the warm-up is not shaded but %v", c)
 	}
 	// The vertical axis is logarithmic from 1 ms to 1 s. In SVG pixels, it starts at 44 and is 150
-	// high. All operations in second 4 took 800 ms. In the seconds before, 99 % of the operations took
-	// 1 ms, so the line of p99 hides the line of p50.
+	// high. All operations in second 4 took 800 ms. In the seconds before, 99 % of the operations
+	// took 1 ms, so the line of p99 hides the line of p50.
 	p99 := color.NRGBA{0xd5, 0x5e, 0x00, 255}
 	latency := pictures["latency"]
 	if y := countColor(latency, second(2.5), p99); y < 2*(44+145) {

@@ -62,8 +62,8 @@ type page struct {
 	Problems     []string
 }
 
-// repeat holds the command that repeats a run. If the page shows several runs, Of is the name of
-// the run.
+// repeat holds the command that repeats a run. If the page shows several runs, RunName is the name
+// of the run.
 type repeat struct{ RunName, Command, Scenario string }
 
 // HTML writes a run as a page in one file. The events of the run must have been read

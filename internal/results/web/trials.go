@@ -24,8 +24,8 @@ type shownTrials struct {
 const (
 	maxCells  = 50_000
 	maxTrials = 24
-	// The assumed size of a trial in charts that combine several trials: the number of its lines, and
-	// the maximum number of columns in each line.
+	// The assumed size of a trial in charts that combine several trials: the number of its lines,
+	// and the maximum number of columns in each line.
 	groupLines = 16
 	maxGroups  = 240
 )
@@ -33,8 +33,8 @@ const (
 // columnSteps lists the possible numbers of columns in a chart.
 var columnSteps = [...]int{720, 480, 360, 240, 180, 120}
 
-// chooseTrials selects the trials that get charts: trials with a timeline, or all trials if there are
-// few. It selects as many trials, with as many columns, as fit the page.
+// chooseTrials selects the trials that get charts: trials with a timeline, or all trials if there
+// are few. It selects as many trials, with as many columns, as fit the page.
 func chooseTrials(run *record.Run) shownTrials {
 	var all []*record.Trial
 	for _, t := range analyze.TrialsInOrder(run) {

@@ -40,7 +40,8 @@ const (
 	tokenKey      = "quorumbench-session"
 )
 
-// maxMessageBytes is the maximum size of a gRPC message in bytes: a load's message and its envelope.
+// maxMessageBytes is the maximum size of a gRPC message in bytes: a load's message and its
+// envelope.
 const maxMessageBytes = remote.MaxMessage + 64
 
 // Flow-control windows: the maximum number of bytes that may be sent but not yet read, for one
@@ -75,7 +76,8 @@ type welcome struct {
 	OpensConnections bool // whether the agent opens connections for the controller
 }
 
-// heartbeat is a heartbeat or the reply to a heartbeat. The two messages exchange timestamps as in NTP.
+// heartbeat is a heartbeat or the reply to a heartbeat. The two messages exchange timestamps as in
+// NTP.
 type heartbeat struct {
 	Number                     uint64
 	RequestReceived, ReplySent time.Time // times on the agent's clock
@@ -98,14 +100,14 @@ const (
 	emptyAction          = "empty"
 	checkLaunchAction    = "launch" // checks whether a cluster can be started
 	renewAction          = "renew"  // replaces a member's credentials
-	signalAction         = "signal" // after start
+	signalAction         = "signal" // after startAction
 	serveDiskAction      = "disk"
-	setDiskFaultsAction  = "set-disk"   // after disk
-	powerLossAction      = "power-loss" // after disk
-	writeBackAction      = "write-back" // after disk
-	noteProcessAction    = "note"       // after claim
-	releaseAction        = "release"    // after claim or disk
-	readLinesAction      = "more"       // after follow
+	setDiskFaultsAction  = "set-disk"   // after serveDiskAction
+	powerLossAction      = "power-loss" // after serveDiskAction
+	writeBackAction      = "write-back" // after serveDiskAction
+	noteProcessAction    = "note"       // after claimAction
+	releaseAction        = "release"    // after claimAction or serveDiskAction
+	readLinesAction      = "more"       // after followAction
 )
 
 // request is a request to a host. Fields that the request does not need are omitted.

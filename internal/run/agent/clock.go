@@ -21,8 +21,8 @@ func SystemClock() Clock { return Clock{Now: time.Now, After: time.After} }
 // compared with it.
 func ControllerClock() Clock { return Clock{Now: measure.Now, After: time.After} }
 
-// Exchange contains the four timestamps of an NTP exchange. Asked and ReplyReceived are times on our clock;
-// Received and Answered are times on the other clock.
+// Exchange contains the four timestamps of an NTP exchange. RequestSent and ReplyReceived are times
+// on our clock; RequestReceived and ReplySent are times on the other clock.
 type Exchange struct{ RequestSent, RequestReceived, ReplySent, ReplyReceived time.Time }
 
 // maxOffset is the largest plausible difference between two clocks. Beyond it, one of the clocks is
@@ -79,8 +79,8 @@ func (o *Offsets) Add(e Exchange) {
 	}
 }
 
-// initialExchanges is the number of exchanges before a session is used for the first time. The first estimate
-// is chosen from these exchanges.
+// initialExchanges is the number of exchanges before a session is used for the first time. The
+// first estimate is chosen from these exchanges.
 const initialExchanges = 8
 
 // best returns the best estimate for a time.
@@ -103,10 +103,10 @@ func (o *Offsets) Estimate(at time.Time) host.Clock {
 	return best
 }
 
-// Convert converts a time that was read from the other clock between asked and heard, which are
-// times on our clock. If the result is not between asked and heard, the other clock was set after
-// the last exchange. Convert then adds the three times as a new exchange, which shows by how much
-// the clock was set.
+// Convert converts a time that was read from the other clock between requestSent and replyReceived,
+// which are times on our clock. If the result is not between requestSent and replyReceived, the
+// other clock was set after the last exchange. Convert then adds the three times as a new exchange,
+// which shows by how much the clock was set.
 func (o *Offsets) Convert(remoteTime, requestSent, replyReceived time.Time) time.Time {
 	estimate := o.best(replyReceived)
 	errorBound := estimate.ErrorBound(replyReceived)

@@ -129,9 +129,9 @@ func connect(ctx context.Context, t Target) (net.Conn, error) {
 	return c, nil
 }
 
-// awaitAcceptance completes the TLS handshake and reads the first bytes of HTTP/2. With TLS 1.3, the other
-// side may reject our certificate after our part of the handshake is complete. Only the read
-// reveals the rejection.
+// awaitAcceptance completes the TLS handshake and reads the first bytes of HTTP/2. With TLS 1.3,
+// the other side may reject our certificate after our part of the handshake is complete. Only the
+// read reveals the rejection.
 func awaitAcceptance(ctx context.Context, c *tls.Conn) (net.Conn, error) {
 	if err := c.HandshakeContext(ctx); err != nil {
 		return nil, err

@@ -107,8 +107,8 @@ func Dial(ctx context.Context, t Target) (*Remote, error) {
 	return r, nil
 }
 
-// openSession opens the session over the given connection. If the connection ends, gRPC cannot open a new
-// one.
+// openSession opens the session over the given connection. If the connection ends, gRPC cannot open
+// a new one.
 func (r *Remote) openSession(ctx context.Context, socket net.Conn) (err error) {
 	once := make(chan net.Conn, 1)
 	once <- socket
@@ -157,7 +157,8 @@ func (r *Remote) openSession(ctx context.Context, socket net.Conn) (err error) {
 	return nil
 }
 
-// describeController returns the text with which an agent describes this controller to another controller.
+// describeController returns the text with which an agent describes this controller to another
+// controller.
 func describeController() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -295,8 +296,8 @@ func (r *Remote) Offset() host.Clock {
 
 func (r *Remote) now() time.Time { return r.target.Clock.Now() }
 
-// earliestSendTime returns the earliest time at which the agent may have sent the message that was just
-// read. This is two heartbeat intervals ago, because the agent would otherwise be lost. If our
+// earliestSendTime returns the earliest time at which the agent may have sent the message that was
+// just read. This is two heartbeat intervals ago, because the agent would otherwise be lost. If our
 // process was suspended, it is the time of the second-to-last reply to a heartbeat: the last reply
 // may have been read just before the message.
 func (r *Remote) earliestSendTime() time.Time {
@@ -310,7 +311,7 @@ func (r *Remote) earliestSendTime() time.Time {
 }
 
 // toLocal converts a time on the agent's clock to our clock. The time is from a reply that has just
-// arrived. asked is the time at which the reply was requested.
+// arrived. requestSent is the time at which the reply was requested.
 func (r *Remote) toLocal(remoteTime, requestSent time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -353,8 +354,8 @@ func (t *Target) closeTransport(err error) error {
 	return cmp.Or(err, t.Transport.Close())
 }
 
-// endSession compares the clocks one last time, ends the session, and waits until the agent has stopped
-// everything that the session started.
+// endSession compares the clocks one last time, ends the session, and waits until the agent has
+// stopped everything that the session started.
 func (r *Remote) endSession() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

@@ -53,9 +53,9 @@ func (f folder) outsideError(path string) error {
 // started over ssh. A file system's lost+found is also permitted.
 var ownEntries = []string{"quorumbench-", host.AdoptedPrefix, "lost+found"}
 
-// rejectForeignEntries returns an error if a folder contains an entry that no agent created. Controllers
-// can read, replace and remove everything in the agent's folder, so it must not contain other
-// files.
+// rejectForeignEntries returns an error if a folder contains an entry that no agent created.
+// Controllers can read, replace and remove everything in the agent's folder, so it must not contain
+// other files.
 func rejectForeignEntries(dir *host.Folder) error {
 	names, err := dir.Names()
 	if err != nil {
@@ -70,8 +70,8 @@ func rejectForeignEntries(dir *host.Folder) error {
 	return nil
 }
 
-// CheckOutsideFolder returns an error if one of the files is in an agent's folder, where controllers could
-// read and replace it. It resolves symbolic links in all paths.
+// CheckOutsideFolder returns an error if one of the files is in an agent's folder, where
+// controllers could read and replace it. It resolves symbolic links in all paths.
 func CheckOutsideFolder(dir string, files ...string) error {
 	agentFolder, err := resolve(dir)
 	if err != nil {

@@ -96,9 +96,9 @@ func (s *Server) removeAbandonedFolders() error {
 	return s.removeOld()
 }
 
-// keepUnreleasedData retains the data that a session has not released. The data is removed when the next session
-// begins or when keepDataFor has passed. If the data exceeds maxKeptBytes bytes, keep removes it
-// immediately. The caller must hold mu.
+// keepUnreleasedData retains the data that a session has not released. The data is removed when the
+// next session begins or when keepDataFor has passed. If the data exceeds maxKeptBytes bytes,
+// keepUnreleasedData removes it immediately. The caller must hold mu.
 func (s *Server) keepUnreleasedData(ctx context.Context, current *session) {
 	k := &lostData{session: current}
 	var paths []string
@@ -160,8 +160,8 @@ type endedSession struct {
 }
 
 // removeOld removes the folders of sessions that ended more than keepDays ago. If the others
-// contain more than maxKeptBytes bytes, it then removes the oldest of them. These folders contain only
-// logs.
+// contain more than maxKeptBytes bytes, it then removes the oldest of them. These folders contain
+// only logs.
 func (s *Server) removeOld() error {
 	names, err := s.files.Names()
 	if err != nil {

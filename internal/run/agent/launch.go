@@ -30,8 +30,8 @@ type launcher struct {
 	execs  []string // paths of binaries that may be requested
 }
 
-// safeName matches permitted names of clusters and processes. These names appear in configuration files
-// and file names.
+// safeName matches permitted names of clusters and processes. These names appear in configuration
+// files and file names.
 var safeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // command returns the command to start and the files that it needs. The map marks contains the

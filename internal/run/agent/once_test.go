@@ -47,8 +47,8 @@ func awaitEnd(t *testing.T, ended <-chan error) {
 	}
 }
 
-// An agent with Once set exits after its session, and the controller learns that everything has
-// been stopped.
+// An agent with SingleSession set exits after its session, and the controller learns that
+// everything has been stopped.
 func TestOnceEndsAfterItsSession(t *testing.T) {
 	_, to, ended := once(t, &manual{now: epoch})
 	if err := dialled(t, to).Close(); err != nil {
@@ -57,8 +57,8 @@ func TestOnceEndsAfterItsSession(t *testing.T) {
 	awaitEnd(t, ended)
 }
 
-// If its controller is lost, an agent with Once set exits at the end of the lease, even if its
-// lifeline ended before.
+// If its controller is lost, an agent with SingleSession set exits at the end of the lease, even if
+// its lifeline ended before.
 func TestOnceEndsAfterTheLease(t *testing.T) {
 	m := &manual{now: epoch}
 	s, to, ended := once(t, m)
@@ -90,7 +90,8 @@ func TestOnceEndsAfterTheLease(t *testing.T) {
 	awaitEnd(t, ended)
 }
 
-// If no controller connects, an agent with Once set exits after a minute or when its lifeline ends.
+// If no controller connects, an agent with SingleSession set exits after a minute or when its
+// lifeline ends.
 func TestOnceWithoutAController(t *testing.T) {
 	m := &manual{now: epoch}
 	_, _, ended := once(t, m)

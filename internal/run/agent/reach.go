@@ -16,8 +16,8 @@ import (
 // connectRequest is the first message on a stream of reachMethod: the address to connect to.
 type connectRequest struct{ Address string }
 
-// connectReply is the reply to reaching. All later messages in both directions contain bytes of the
-// connection. The stream ends when the connection ends.
+// connectReply is the reply to a connectRequest. All later messages in both directions contain
+// bytes of the connection. The stream ends when the connection ends.
 type connectReply struct {
 	Error string `json:",omitempty"`
 }
@@ -27,7 +27,8 @@ const (
 	connectTimeout = 10 * time.Second
 	// maxDataBytes is the maximum number of a connection's bytes in one message.
 	maxDataBytes = 32 << 10
-	// flushTimeout limits how long the last bytes may take to be sent after the connection was closed.
+	// flushTimeout limits how long the last bytes may take to be sent after the connection was
+	// closed.
 	flushTimeout = 10 * time.Second
 )
 
@@ -76,7 +77,8 @@ func (s *Server) reach(ctx context.Context, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
 
-// forwardBytes sends the bytes that are read from a connection until the connection or the stream ends.
+// forwardBytes sends the bytes that are read from a connection until the connection or the stream
+// ends.
 func forwardBytes(st *stream, conn net.Conn) {
 	b := make([]byte, maxDataBytes)
 	for {

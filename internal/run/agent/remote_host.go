@@ -36,8 +36,8 @@ func (h *remoteHost) Clock() host.Clock { return h.r.Offset() }
 // Presence implements host.PresenceReporter.
 func (h *remoteHost) Presence() context.Context { return h.r.ctx }
 
-// describeError adds the agent's name to an error. If the agent is lost, it returns the reason for the loss
-// instead, which already contains the name.
+// describeError adds the agent's name to an error. If the agent is lost, it returns the reason for
+// the loss instead, which already contains the name.
 func (r *Remote) describeError(err error) error {
 	switch {
 	case err == nil:
@@ -102,8 +102,8 @@ func (h *remoteHost) impossible(what string) error {
 	return h.r.describeError(errors.New("the agent sent an impossible reply: " + what))
 }
 
-// closeUntrusted ends the session with an agent that reports impossible measurements. If it only ignored
-// the sample, the run would continue and its figures would seem complete.
+// closeUntrusted ends the session with an agent that reports impossible measurements. If it only
+// ignored the sample, the run would continue and its figures would seem complete.
 func (h *remoteHost) closeUntrusted(reason error) error {
 	err := h.impossible(reason.Error())
 	h.r.recordLoss(fmt.Errorf("the agent reported a value that cannot have been measured: %w", reason))

@@ -17,8 +17,8 @@ import (
 type otherClock interface {
 	Offset() host.Clock
 	now() time.Time // time on our clock
-	// toLocal converts a time on the other clock to our clock. The time is from a reply that has just
-	// arrived. asked is the time at which the reply was requested.
+	// toLocal converts a time on the other clock to our clock. The time is from a reply that has
+	// just arrived. requestSent is the time at which the reply was requested.
 	toLocal(remoteTime, requestSent time.Time) time.Time
 }
 
@@ -138,16 +138,16 @@ func (j convertedJob) Run(ctx context.Context, begin time.Time) (*load.Result, e
 	return res, err
 }
 
-// adaptedWorker is a worker that adapts each assignment and passes it to another worker. It also adapts
-// each error that the other worker returns.
+// adaptedWorker is a worker that adapts each assignment and passes it to another worker. It also
+// adapts each error that the other worker returns.
 type adaptedWorker struct {
 	load.Worker
 	adapt      func(*load.Assignment) (*load.Assignment, error)
 	adaptError func(error) error // adapts an error; must return nil for nil
 }
 
-// wrapWorker wraps a worker on another machine. It reads the local files and environment variables to
-// which an assignment refers, and sends their contents with the assignment.
+// wrapWorker wraps a worker on another machine. It reads the local files and environment variables
+// to which an assignment refers, and sends their contents with the assignment.
 func (r *Remote) wrapWorker(w load.Worker) load.Worker {
 	adapt := func(a *load.Assignment) (*load.Assignment, error) {
 		carried := *a
@@ -169,7 +169,7 @@ func (r *Remote) nameError(err error) error {
 	return fmt.Errorf("agent %s: %w", r.target.Name, err)
 }
 
-// execute adapts the assignment and calls the function do with it.
+// execute adapts the assignment and calls the function `call` with it.
 func execute[T any](w adaptedWorker, a *load.Assignment, call func(*load.Assignment) (T, error)) (result T, err error) {
 	if a, err = w.adapt(a); err == nil {
 		result, err = call(a)
@@ -226,7 +226,8 @@ func (j adaptedJob) Run(ctx context.Context, begin time.Time) (*load.Result, err
 	return res, j.adaptError(err)
 }
 
-// validatingWorker is a worker that validates assignments from another machine before it executes them.
+// validatingWorker is a worker that validates assignments from another machine before it executes
+// them.
 type validatingWorker struct {
 	adaptedWorker
 	stores func(name string) (store.Store, error)

@@ -255,7 +255,7 @@ func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) erro
 	return nil
 }
 
-// serveCopy copies a log in several messages. The field More is set in all messages except the
+// serveCopy copies a log in several messages. The field HasMore is set in all messages except the
 // last.
 func (s *Server) serveCopy(ctx context.Context, st *stream, path string) error {
 	if err := s.folder.check(path); err != nil {

@@ -36,16 +36,16 @@ type Options struct {
 	Execs  []string
 	Stores func(name string) (store.Store, error)
 	Worker load.Worker // nil for a worker in this process
-	// AllowConnections lets the agent open connections for its controller, to any address that this machine
-	// can reach.
+	// AllowConnections lets the agent open connections for its controller, to any address that this
+	// machine can reach.
 	AllowConnections bool
 	TLS              *tls.Config // from ServerTLS; nil for a Unix socket
 	// Heartbeat is the interval between a controller's heartbeats. When two heartbeats are missing,
 	// the agent stops the controller's load. After the additional time Lease, it kills the
 	// controller's servers. Zero values mean 1 s and 10 s.
 	Heartbeat, Lease time.Duration
-	// If Once is set, the agent exits after its first session, including the lease of a lost
-	// controller. It also exits if no controller connects within FirstSessionTimeout.
+	// If SingleSession is set, the agent exits after its first session, including the lease of a
+	// lost controller. It also exits if no controller connects within FirstSessionTimeout.
 	SingleSession bool
 	Clock         Clock                            // the zero value means SystemClock
 	Logf          func(format string, args ...any) // reports events; may be nil
@@ -250,7 +250,8 @@ func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
 	return s.endSession(ctx, current, err)
 }
 
-// beginSession begins a session. It returns an error if another session exists or the agent is stopping.
+// beginSession begins a session. It returns an error if another session exists or the agent is
+// stopping.
 func (s *Server) beginSession(ctx context.Context, controller string) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,9 +272,9 @@ func (s *Server) beginSession(ctx context.Context, controller string) (*session,
 	return s.current, nil
 }
 
-// endSession ends a session. It stops the load immediately. It also stops the servers immediately if
-// the controller requested the end of the session or if the agent is stopping. Otherwise it stops
-// them when the lease expires.
+// endSession ends a session. It stops the load immediately. It also stops the servers immediately
+// if the controller requested the end of the session or if the agent is stopping. Otherwise it
+// stops them when the lease expires.
 func (s *Server) endSession(ctx context.Context, current *session, reason error) error {
 	current.endStreams(fmt.Errorf("the agent ended the session: %w", reason))
 	finish := func() {

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// missedHeartbeats is the number of consecutive missing heartbeats after which one side treats the other as
-// lost.
+// missedHeartbeats is the number of consecutive missing heartbeats after which one side treats the
+// other as lost.
 const missedHeartbeats = 2
 
 // errBye reports that the controller ended the session.
@@ -37,7 +37,7 @@ type session struct {
 	disks      []*sessionDisk
 	files      sessionFolder
 	openClaims map[string]host.Claim // claimed folders that have not been released, by path
-	pastClaims []folder              // all folders that the session has ever claimed
+	allClaims []folder              // all folders that the session has ever claimed
 	killTime   time.Time             // time at which a lost controller's processes will be killed; zero while the controller is connected
 }
 
@@ -114,14 +114,14 @@ func (s *session) addClaim(c host.Claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.openClaims[c.Path()] = c
-	s.pastClaims = append(s.pastClaims, folder(c.Path()))
+	s.allClaims = append(s.allClaims, folder(c.Path()))
 }
 
 // hasEverClaimed reports whether a path is in a folder that is or was claimed.
 func (s *session) hasEverClaimed(path string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.pastClaims, func(f folder) bool { return f.contains(path) })
+	return slices.ContainsFunc(s.allClaims, func(f folder) bool { return f.contains(path) })
 }
 
 func (s *session) removeClaim(path string) {
@@ -141,8 +141,9 @@ func (s *session) claimMarks() map[string]string {
 	return marks
 }
 
-// answerHeartbeats answers heartbeats until the controller ends the session (errBye) or is lost. A controller
-// is lost if its connection ends, or if two heartbeats are missing while our process was running.
+// answerHeartbeats answers heartbeats until the controller ends the session (errBye) or is lost. A
+// controller is lost if its connection ends, or if two heartbeats are missing while our process was
+// running.
 func (s *session) answerHeartbeats(beats <-chan heartbeat, ended <-chan error, answer func(heartbeat) error, every time.Duration, c Clock) error {
 	silenceTimer := newSilence(c, every)
 	for {

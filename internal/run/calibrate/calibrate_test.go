@@ -91,7 +91,7 @@ func TestRoundTrips(t *testing.T) {
 		return cost + time.Duration(next), nil
 	}
 	r, err := roundTrip(t.Context(), "x", 3, connect)
-	if err != nil || r.Address != "x" || r.Count != 3*minConnections || r.LowestNS != 1 || r.P50NS.Lowest != 10 || r.P50NS.Median != 30 || r.P50NS.Highest != 50 {
+	if err != nil || r.Address != "x" || r.Count != 3*maxConnections || r.LowestNS != 1 || r.P50NS.Lowest != 10 || r.P50NS.Median != 30 || r.P50NS.Highest != 50 {
 		t.Errorf("%+v %+v, %v", r, r.P50NS, err)
 	}
 	next, cost = 0, time.Minute // each round makes at least one connection, even if this takes longer than its share of the time

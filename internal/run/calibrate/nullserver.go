@@ -66,9 +66,9 @@ func StartNullServer(ctx context.Context, self, store, dir string) (_ *NullServe
 const retryPause = 5 * time.Millisecond
 
 // Bind controls on which processors this process and the server run, until undo is called. If
-// together is set, both run on one processor, so that neither has to wait for another processor to
-// wake up. Otherwise each runs on its own processor. Bind returns an error if the system does not
-// support this.
+// sameProcessor is set, both run on one processor, so that neither has to wait for another
+// processor to wake up. Otherwise each runs on its own processor. Bind returns an error if the
+// system does not support this.
 func (s *NullServer) Bind(sameProcessor bool) (undo func(), err error) {
 	return bind(os.Getpid(), s.process.Identity().PID, sameProcessor)
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // bind restricts all threads of two processes, including threads that are created later, to
-// processors that this process may use. If together is set, both processes use the first of these
-// processors. Otherwise, the process us uses the first and the process other the second. undo
-// restores the previous processors.
+// processors that this process may use. If sameProcessor is set, both processes use the first of
+// these processors. Otherwise, the process ourPID uses the first and the process otherPID the
+// second. undo restores the previous processors.
 func bind(ourPID, otherPID int, sameProcessor bool) (undo func(), err error) {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
@@ -42,8 +42,8 @@ func bind(ourPID, otherPID int, sameProcessor bool) (undo func(), err error) {
 	return undo, nil
 }
 
-// nextProcessor returns the first processor in the set whose number is at least n. The set must contain such
-// a processor.
+// nextProcessor returns the first processor in the set whose number is at least n. The set must
+// contain such a processor.
 func nextProcessor(processors *unix.CPUSet, n int) int {
 	for !processors.IsSet(n) {
 		n++
@@ -52,8 +52,8 @@ func nextProcessor(processors *unix.CPUSet, n int) int {
 }
 
 // setProcessors sets the processors for all threads of a process. Meanwhile, threads that are not
-// restricted yet may create threads. Therefore place lists the threads repeatedly until it finds no
-// new thread.
+// restricted yet may create threads. Therefore setProcessors lists the threads repeatedly until it
+// finds no new thread.
 func setProcessors(processors *unix.CPUSet, pid int) error {
 	seen := map[string]bool{}
 	for foundNew := true; foundNew; {

@@ -13,11 +13,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// connects is the number of connections to one address in each round. The constant enough limits
-// the total time of all rounds. A round that has used its share of this time makes fewer
-// connections.
+// maxConnections is the maximum number of connections to one address in each round. The constant
+// maxTotalTime limits the total time of all rounds. A round that has used its share of this time
+// makes fewer connections.
 const (
-	minConnections = 20
+	maxConnections = 20
 	maxTotalTime   = 2 * time.Second
 )
 
@@ -50,8 +50,8 @@ func MeasureLoopback(ctx context.Context, rounds int) (record.RoundTrip, error) 
 	})
 }
 
-// MeasureEndpoint times TCP connections to an endpoint. The limit applies to each connection. If secure is
-// not nil, a TLS handshake follows, which is not timed.
+// MeasureEndpoint times TCP connections to an endpoint. The limit applies to each connection. If
+// secure is not nil, a TLS handshake follows, which is not timed.
 func MeasureEndpoint(ctx context.Context, endpoint string, secure *tls.Config, limit time.Duration, rounds int) (record.RoundTrip, error) {
 	return roundTrip(ctx, endpoint, rounds, func(ctx context.Context) (time.Duration, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
@@ -67,7 +67,7 @@ func roundTrip(ctx context.Context, endpoint string, rounds int, connect connect
 	var medians []float64
 	for range rounds {
 		var durations []int64
-		for spent := time.Duration(0); len(durations) < minConnections && (len(durations) == 0 || spent < maxTotalTime/time.Duration(rounds)); {
+		for spent := time.Duration(0); len(durations) < maxConnections && (len(durations) == 0 || spent < maxTotalTime/time.Duration(rounds)); {
 			one, err := connect(ctx)
 			if err != nil {
 				return record.RoundTrip{}, err

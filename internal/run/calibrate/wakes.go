@@ -14,19 +14,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// waitsPerRound is the number of waits in a round. A p99 needs no more, because ten waits of a round are
-// later than its p99.
+// waitsPerRound is the number of waits in a round. A p99 needs no more, because ten waits of a
+// round are later than its p99.
 const waitsPerRound = 1000
 
-// shortest and longest are the limits for the length of a wait in nanoseconds. Waits of this length
-// are typical for an open loop of several thousand operations per second.
+// shortestWait and longestWait are the limits for the length of a wait in nanoseconds. Waits of
+// this length are typical for an open loop of several thousand operations per second.
 const (
 	shortestWait = 50_000
 	longestWait  = 450_000
 )
 
-// MeasureWakeups measures how late the generator's poller wakes up. It measures in the given number of
-// rounds, on a separate thread.
+// MeasureWakeups measures how late the generator's poller wakes up. It measures in the given number
+// of rounds, on a separate thread.
 func MeasureWakeups(ctx context.Context, rounds int) (record.WakeDelay, error) {
 	p, err := poll.NewPoller(0, time.Now(), poll.Dialer{})
 	if err != nil {

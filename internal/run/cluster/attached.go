@@ -39,8 +39,8 @@ func (Attached) Restart(_ context.Context, member string) error {
 	return fmt.Errorf("cannot restart member %s: %w", member, errNotOurs)
 }
 
-// RestartWithServer implements Running. It returns an error, because it is unknown how the member was
-// started.
+// RestartWithServer implements Running. It returns an error, because it is unknown how the member
+// was started.
 func (a Attached) RestartWithServer(ctx context.Context, member string, _ Server) error {
 	return a.Restart(ctx, member)
 }

@@ -23,8 +23,8 @@ const (
 	validAfter  = 365 * 24 * time.Hour
 )
 
-// certificateTimeout limits the wait until a member presents a new certificate. The certificate is read at
-// intervals of certificatePollInterval.
+// certificateTimeout limits the wait until a member presents a new certificate. The certificate is
+// read at intervals of certificatePollInterval.
 const (
 	certificateTimeout      = 10 * time.Second
 	certificatePollInterval = 50 * time.Millisecond
@@ -107,8 +107,8 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	return c.awaitCertificate(ctx, m, memberPlace, credentials)
 }
 
-// storeCredentials stores the new credentials of the member for its later starts. It returns the launch for
-// these starts.
+// storeCredentials stores the new credentials of the member for its later starts. It returns the
+// launch for these starts.
 func (c *Cluster) storeCredentials(m *member, name, certificate, key string, credentials kv.Credentials) host.Launch {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
@@ -127,8 +127,8 @@ func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c k
 	return errors.Join(h.WriteFile(ctx, key, c.Key), h.WriteFile(ctx, certificate, c.Certificate))
 }
 
-// awaitCertificate waits until a member presents a certificate to clients and, if members use TLS between
-// each other, also to other members.
+// awaitCertificate waits until a member presents a certificate to clients and, if members use TLS
+// between each other, also to other members.
 func (c *Cluster) awaitCertificate(ctx context.Context, m *member, memberPlace kv.MemberPlace, credentials kv.Credentials) error {
 	pair, err := tls.X509KeyPair(credentials.Certificate, credentials.Key)
 	if err != nil {

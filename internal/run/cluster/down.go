@@ -21,7 +21,7 @@ type Stopped struct {
 }
 
 // Down stops the playground in a folder and removes its data. If there is no playground, it does
-// nothing, and Found is false. Members that have not exited within 5 s, or when ctx is canceled,
+// nothing, and Existed is false. Members that have not exited within 5 s, or when ctx is canceled,
 // are killed.
 //
 // Down signals a process only if it can prove that the process is a member, and removes a folder
@@ -92,8 +92,8 @@ func (s *liveProcesses) release() {
 	}
 }
 
-// findProcesses finds the running processes that certainly belong to the cluster, whether the state file
-// lists them or not. It also finds out which members have such a process.
+// findProcesses finds the running processes that certainly belong to the cluster, whether the state
+// file lists them or not. It also finds out which members have such a process.
 func (p *Playground) findProcesses() *liveProcesses {
 	s := &liveProcesses{}
 	if p.Place.Visibility() == host.SamePlace {
@@ -121,8 +121,8 @@ func (p *Playground) memberOf(h *host.ProcessHandle) string {
 	return name
 }
 
-// checkProven returns an error if the state file lists a running process that is not certain to belong
-// to the cluster.
+// checkProven returns an error if the state file lists a running process that is not certain to
+// belong to the cluster.
 func (p *Playground) checkProven(found *liveProcesses) error {
 	for i := range p.Members {
 		m := &p.Members[i]

@@ -19,8 +19,8 @@ const (
 	alertPeriod = 15 * time.Second
 )
 
-// requestTimeout is the time limit for one request to one member. It is long enough for a healthy member
-// under load.
+// requestTimeout is the time limit for one request to one member. It is long enough for a healthy
+// member under load.
 const requestTimeout = time.Second
 
 // Config configures a Follower.
@@ -31,12 +31,12 @@ type Config struct {
 	Members int
 	// Interval is FastInterval or SlowInterval.
 	Interval time.Duration
-	// CompletedOperations returns the number of operations that the load has completed. It may be nil. If this number
-	// rises, the leader is serving, and members are asked only at SlowInterval: at FastInterval, ten
-	// requests per second to each member would add to the load.
+	// CompletedOperations returns the number of operations that the load has completed. It may be
+	// nil. If this number rises, the leader is serving, and members are asked only at SlowInterval:
+	// at FastInterval, ten requests per second to each member would add to the load.
 	CompletedOperations func() uint64
-	// OnResponse is called with each response. i is the index of the member. asked and ended are the times
-	// at which the request was sent and answered. Calls of Take are not concurrent.
+	// OnResponse is called with each response. i is the index of the member. asked and ended are
+	// the times at which the request was sent and answered. Calls of OnResponse are not concurrent.
 	OnResponse func(i int, asked, ended time.Time, m store.Member)
 }
 
@@ -44,7 +44,7 @@ type Config struct {
 type Follower struct {
 	cfg     Config
 	pollers []*poller
-	mu      sync.Mutex // held during Take
+	mu      sync.Mutex // held during OnResponse
 }
 
 // poller is the state of one goroutine that sends requests.
@@ -52,7 +52,7 @@ type poller struct {
 	ask           func(ctx context.Context) []store.Member // returns the state of the members with the index first and above
 	first         int
 	wakeups       chan struct{}
-	lastCompleted uint64 // result of Config.Done in the last call of needless
+	lastCompleted uint64 // result of Config.CompletedOperations in the last call of canSkip
 }
 
 // canSkip reports whether the next request can be skipped because the load makes progress.
@@ -133,7 +133,7 @@ func (f *Follower) follow(ctx context.Context, l *poller) {
 	}
 }
 
-// round sends one request and passes the response to Take.
+// round sends one request and passes the response to OnResponse.
 func (f *Follower) round(ctx context.Context, l *poller, asked time.Time) {
 	limited, cancel := context.WithTimeout(ctx, requestTimeout)
 	members := l.ask(limited)

@@ -25,10 +25,11 @@ type Playground struct {
 	Store   string    `json:"store"` // name of the store in the registry
 	Dir     string    `json:"dir"`
 	Started time.Time `json:"started"`
-	// Place identifies the machine, the boot and the PID namespace in which the members were started
-	// and in which their process IDs are valid.
+	// Place identifies the machine, the boot and the PID namespace in which the members were
+	// started and in which their process IDs are valid.
 	Place host.Place `json:"place"`
-	// Folder is the ID of Dir. A copy of the folder has another ID, so the copy's state is rejected.
+	// Folder is the ID of Dir. A copy of the folder has another ID, so the copy's state is
+	// rejected.
 	Folder host.FileID `json:"folder"`
 	// CreatedFolders contains the folders that Up created, including Dir unless it already existed.
 	CreatedFolders []host.CreatedFolder `json:"made,omitempty"`

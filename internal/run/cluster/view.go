@@ -31,13 +31,14 @@ type Change struct {
 	Kind   ChangeKind
 	Member int // index of the member
 	// Term is the term in which the member is leader. If the members report no terms, the periods
-	// of leadership are numbered from 1. PreviousTerm is the previous term, or 0 if no leader was known.
+	// of leadership are numbered from 1. PreviousTerm is the previous term, or 0 if no leader was
+	// known.
 	Term, PreviousTerm uint64
-	// At is the time at which the change was detected. For a lost member, it is the time at which the
-	// first unanswered request was sent.
+	// At is the time at which the change was detected. For a lost member, it is the time at which
+	// the first unanswered request was sent.
 	At time.Time
-	// Since is set only for LeaderElected. It is the send time of the last request whose response named
-	// the previous leader. It is zero if no leader was known.
+	// Since is set only for LeaderElected. It is the send time of the last request whose response
+	// named the previous leader. It is zero if no leader was known.
 	Since time.Time
 	Err   error // reason why the member is lost
 }
@@ -48,7 +49,8 @@ type View struct {
 	memberStates []memberState
 	leader       int    // index of the leader, or -1 if unknown
 	term         uint64 // the highest term whose leader is known, or 0 if members report no terms
-	// leadershipNumber is the term. If members report no terms, it is the number of the period of leadership.
+	// leadershipNumber is the term. If members report no terms, it is the number of the period of
+	// leadership.
 	leadershipNumber uint64
 	// confirmed is the send time of the last request whose response named the current leader.
 	confirmed time.Time
@@ -56,7 +58,7 @@ type View struct {
 
 // memberState is the state of one member.
 type memberState struct {
-	lastResponse   store.Member // lastResponse response, with missing fields taken from earlier responses
+	lastResponse   store.Member // last response, with missing fields taken from earlier responses
 	hasResponded   bool         // whether the member has ever responded
 	silentSince    time.Time    // send time of the first unanswered request since the last response; zero if there is none
 	lost           bool
@@ -67,9 +69,9 @@ type memberState struct {
 // NewView returns a View of n members whose states are unknown.
 func NewView(n int) *View { return &View{memberStates: make([]memberState, n), leader: -1} }
 
-// Update records a response of member i, and returns the changes that follow from it. asked and
-// ended are the times at which the request was sent and answered. The responses of each member must
-// be passed in the order of the requests.
+// Update records a response of member i, and returns the changes that follow from it. sent and done
+// are the times at which the request was sent and answered. The responses of each member must be
+// passed in the order of the requests.
 func (v *View) Update(i int, sent, done time.Time, m store.Member) []Change {
 	if m.Err != nil {
 		return v.unanswered(i, sent, done, m)
@@ -105,8 +107,8 @@ func (v *View) unanswered(i int, sent, done time.Time, m store.Member) []Change 
 	return []Change{{Kind: MemberLost, Member: i, At: s.silentSince, Err: m.Err}}
 }
 
-// recordResponse records a response. A field that the response lacks keeps its earlier value, because most
-// requests ask only for a member's role.
+// recordResponse records a response. A field that the response lacks keeps its earlier value,
+// because most requests ask only for a member's role.
 func (s *memberState) recordResponse(m store.Member) {
 	previous := s.lastResponse
 	s.lastResponse = m
@@ -149,11 +151,11 @@ func (v *View) detectLeader(i int, sent, done time.Time) (Change, bool) {
 	return c, true
 }
 
-// replacesLeader reports whether a member replaces the known leader, if a response names this member as
-// leader in the given term. A term has at most one leader, so a response about an earlier term is
-// outdated. For example, a leader that was suspended while another leader was elected still reports
-// that it is leader. If members report no terms, a leader remains leader until it reports another
-// role or does not respond.
+// replacesLeader reports whether a member replaces the known leader, if a response names this
+// member as leader in the given term. A term has at most one leader, so a response about an earlier
+// term is outdated. For example, a leader that was suspended while another leader was elected still
+// reports that it is leader. If members report no terms, a leader remains leader until it reports
+// another role or does not respond.
 func (v *View) replacesLeader(leader int, term uint64) bool {
 	switch {
 	case v.leader < 0:

@@ -36,9 +36,9 @@ func (o *injection) setDisk(ctx context.Context, member string, f disk.Faults) e
 }
 
 // powerLoss returns the action that kills members and makes their disks lose all data that was not
-// synced. If the fault's field `By` is not 0, the action also writes all members' data to their
-// disks at the time `By` before the power loss. Only data that was written after that time can then
-// be lost.
+// synced. If the fault's field `Amount` is not 0, the action also writes all members' data to their
+// disks at the time `Amount` before the power loss. Only data that was written after that time can
+// then be lost.
 func powerLoss() *action {
 	a := exitAction(host.Kill)
 	a.prepare, a.afterBegin = writeBack, dropUnsynced
@@ -101,9 +101,9 @@ func writeBack(ctx context.Context, i *Injector) error {
 	})
 }
 
-// whileSuspended suspends all given members, calls do for each of them, and resumes them. Because no member
-// runs in between, the states of the disks are consistent with each other: no disk contains a write
-// that another disk would contain only later.
+// whileSuspended suspends all given members, calls do for each of them, and resumes them. Because
+// no member runs in between, the states of the disks are consistent with each other: no disk
+// contains a write that another disk would contain only later.
 func (i *Injector) whileSuspended(ctx context.Context, members []string, do func(member string) error) error {
 	var errs []error
 	for _, step := range []func(m string) error{

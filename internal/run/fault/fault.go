@@ -15,10 +15,11 @@ import (
 
 // Time limits for the phases of a fault.
 const (
-	// statusLeadTime is how long before a fault the injector asks the cluster for its status and leader.
+	// statusLeadTime is how long before a fault the injector asks the cluster for its status and
+	// leader.
 	statusLeadTime = 200 * time.Millisecond
-	// statusInterval is the pause between two status requests. It is therefore also the resolution of the
-	// recovery time.
+	// statusInterval is the pause between two status requests. It is therefore also the resolution
+	// of the recovery time.
 	statusInterval = 20 * time.Millisecond
 	// statusTimeout limits one status request to all members.
 	statusTimeout = 3 * time.Second
@@ -27,7 +28,8 @@ const (
 	healthyTimeout = 30 * time.Second
 	// readyTimeout is the maximum time from the end of a fault until the cluster is ready again.
 	readyTimeout = 60 * time.Second
-	// restartInterval is the interval at which members that exited during startup are started again.
+	// restartInterval is the interval at which members that exited during startup are started
+	// again.
 	restartInterval = time.Second
 )
 
@@ -60,7 +62,7 @@ type Injector struct {
 	// Admin opens an administration connection to some of the cluster's endpoints.
 	Admin func(endpoints []string) (store.Admin, error)
 	// Server returns the server software to which a rolling upgrade upgrades the members, as
-	// specified by the parameter `to`.
+	// specified by the parameter `version`.
 	Server func(version string) (cluster.Server, error)
 	Names  map[string]string // member names by endpoint
 	Clock  Clock
@@ -72,8 +74,8 @@ type Injector struct {
 	followerChoices int // number of times that a follower was chosen as the target of a fault
 }
 
-// awaitHealthy requests the status repeatedly until all members respond and agree on a leader, but at
-// most for the given time.
+// awaitHealthy requests the status repeatedly until all members respond and agree on a leader, but
+// at most for the given time.
 func (i *Injector) awaitHealthy(ctx context.Context, within time.Duration) (status store.Status, err error) {
 	end := i.Clock.Now().Add(within)
 	for {

@@ -17,8 +17,8 @@ func addLearner() *action {
 	}
 }
 
-// joinLearner adds the additional member to the cluster as a learner, starts it, and promotes it to a
-// voter.
+// joinLearner adds the additional member to the cluster as a learner, starts it, and promotes it to
+// a voter.
 func (o *injection) joinLearner(ctx context.Context) error {
 	ctx, cancelled := o.untilRunCanceled(ctx)
 	defer cancelled()
@@ -43,8 +43,8 @@ func (o *injection) joinLearner(ctx context.Context) error {
 	})
 }
 
-// removeLearner removes the additional member from the cluster, even if it joined only partly, and stops
-// it.
+// removeLearner removes the additional member from the cluster, even if it joined only partly, and
+// stops it.
 func (o *injection) removeLearner(ctx context.Context) error {
 	spare, err := o.Cluster.Spare()
 	if err != nil {
@@ -54,8 +54,8 @@ func (o *injection) removeLearner(ctx context.Context) error {
 	return errors.Join(err, spare.End(ctx))
 }
 
-// changeMembership connects to the present members and calls the function `request`, which adds or removes
-// the additional member.
+// changeMembership connects to the present members and calls the function `request`, which adds or
+// removes the additional member.
 func (o *injection) changeMembership(ctx context.Context, request func(context.Context, store.Operator) error) error {
 	return o.withAdmin(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
 		e, ok := a.(store.Operator)

@@ -31,8 +31,8 @@ func (o *injection) setLinks(ctx context.Context, all []network.Fault) error {
 
 func cut(*fault.Injection) network.Link { return network.Link{Cut: true} }
 
-// linkEnds contains the names of the two ends of a link. The field `of` is the end at the fault's
-// member, or in the first of two parts of the cluster. The field `other` is the opposite end.
+// linkEnds contains the names of the two ends of a link. The field `near` is the end at the fault's
+// member, or in the first of two parts of the cluster. The field `far` is the opposite end.
 type linkEnds struct{ near, far string }
 
 // faults returns the network faults for the given links, in one or both directions.
@@ -48,8 +48,8 @@ func faults(between []linkEnds, d fault.Direction, l network.Link) (all []networ
 	return all
 }
 
-// linksOfMembers returns the links between each of the fault's members and all other members, the clients,
-// or both, depending on the traffic that the fault affects.
+// linksOfMembers returns the links between each of the fault's members and all other members, the
+// clients, or both, depending on the traffic that the fault affects.
 func linksOfMembers(o *injection) (all []linkEnds) {
 	peers, clients := o.happening.AffectedTraffic()
 	for _, m := range o.members {
@@ -65,16 +65,16 @@ func linksOfMembers(o *injection) (all []linkEnds) {
 	return all
 }
 
-// linksBetweenHalves returns the links between two parts of the cluster. The fault's member is in the smaller
-// part, or in one of two equal parts.
+// linksBetweenHalves returns the links between two parts of the cluster. The fault's member is in
+// the smaller part, or in one of two equal parts.
 func linksBetweenHalves(o *injection) []linkEnds {
 	otherMembers := o.otherMembers()
 	with := len(o.allMembers)/2 - 1 // number of other members in the part of the fault's member
 	return linksBetween(append([]string{o.members[0]}, otherMembers[:with]...), otherMembers[with:])
 }
 
-// linksBetweenOtherHalves divides all members except the fault's member into two halves, and returns the links
-// between these halves.
+// linksBetweenOtherHalves divides all members except the fault's member into two halves, and
+// returns the links between these halves.
 func linksBetweenOtherHalves(o *injection) []linkEnds {
 	otherMembers := o.otherMembers()
 	return linksBetween(otherMembers[:len(otherMembers)/2], otherMembers[len(otherMembers)/2:])

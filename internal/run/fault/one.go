@@ -17,15 +17,15 @@ import (
 // action implements a kind of fault. Its functions act on all members that the fault affects
 // (injection.members). The context that they receive is never canceled.
 type action struct {
-	// prepare is called at the time `By` before the fault, if the fault has a `By`. The affected
-	// members are not chosen yet at this time. The field may be nil.
+	// prepare is called at the time `Amount` before the fault, if the fault has an `Amount`. The
+	// affected members are not chosen yet at this time. The field may be nil.
 	prepare func(ctx context.Context, i *Injector) error
 	begin   func(ctx context.Context, o *injection) error // may be nil
-	// endsProcesses is set if begin makes the members' processes exit. The injector then waits until they
-	// have exited.
+	// endsProcesses is set if begin makes the members' processes exit. The injector then waits
+	// until they have exited.
 	endsProcesses bool
-	// afterBegin is called after the fault has begun and, if `ends` is set, the processes have exited. It
-	// may be nil.
+	// afterBegin is called after the fault has begun and, if `endsProcesses` is set, the processes
+	// have exited. It may be nil.
 	afterBegin func(ctx context.Context, o *injection) error
 	// heal undoes the fault, even if the fault was only partly injected. healed is a participle
 	// that describes the members after healing, for example "restarted".
@@ -155,8 +155,8 @@ func (o *injection) awaitRecovery(ctx context.Context) error {
 // exitTimeout is how long a member that was asked to exit may take before it is killed.
 const exitTimeout = 10 * time.Second
 
-// awaitExit waits until the member's processes have exited. It kills them if they do not exit within
-// exitTimeout.
+// awaitExit waits until the member's processes have exited. It kills them if they do not exit
+// within exitTimeout.
 func (o *injection) awaitExit(ctx context.Context, member string) error {
 	limited, cancel := context.WithTimeout(ctx, exitTimeout)
 	err := o.Cluster.AwaitEnd(limited, member)

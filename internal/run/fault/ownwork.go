@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// maintenanceTimeout is the time limit for each request to the store. Some requests transfer large amounts
-// of data.
+// maintenanceTimeout is the time limit for each request to the store. Some requests transfer large
+// amounts of data.
 const maintenanceTimeout = 2 * time.Minute
 
 // requestAction returns the action that calls the function `request` once for each member, with an
@@ -33,8 +33,8 @@ func requestAction(request func(ctx context.Context, a store.Admin, m *store.Mem
 	}
 }
 
-// untilRunCanceled returns a context that is also canceled when the run is canceled, so that an interrupted
-// run does not wait for the store.
+// untilRunCanceled returns a context that is also canceled when the run is canceled, so that an
+// interrupted run does not wait for the store.
 func (o *injection) untilRunCanceled(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(o.runCtx, cancel)
@@ -54,8 +54,8 @@ func (o *injection) withAdmin(ctx context.Context, endpoints []string, request f
 	return request(ctx, admin)
 }
 
-// errUnsupported reports that the store does not support a request, although its capabilities list the
-// corresponding feature.
+// errUnsupported reports that the store does not support a request, although its capabilities list
+// the corresponding feature.
 var errUnsupported = errors.New("the store does not support this request")
 
 func snapshot(ctx context.Context, a store.Admin, m *store.Member) error {
@@ -104,8 +104,8 @@ func moveLeader() *action {
 	}
 }
 
-// maintenanceAction returns the action that makes members perform the maintenance work of a feature, and later
-// reverses this work (see store.Operator).
+// maintenanceAction returns the action that makes members perform the maintenance work of a
+// feature, and later reverses this work (see store.Operator).
 func maintenanceAction(feature kv.Feature, undone string) *action {
 	return &action{
 		begin:  func(ctx context.Context, o *injection) error { return o.startMaintenance(ctx, feature) },
@@ -114,8 +114,8 @@ func maintenanceAction(feature kv.Feature, undone string) *action {
 	}
 }
 
-// startMaintenance makes the chosen members perform the maintenance work of a feature. If the fault affects the
-// whole cluster, only the leader performs it.
+// startMaintenance makes the chosen members perform the maintenance work of a feature. If the fault
+// affects the whole cluster, only the leader performs it.
 func (o *injection) startMaintenance(ctx context.Context, feature kv.Feature) error {
 	ctx, cancelled := o.untilRunCanceled(ctx)
 	defer cancelled()

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// rollingAction returns the action that restarts all members one after the other, the leader last. Before
-// it restarts the next member, it waits until all members are running again.
+// rollingAction returns the action that restarts all members one after the other, the leader last.
+// Before it restarts the next member, it waits until all members are running again.
 func rollingAction(start func(o *injection, ctx context.Context, member string) error) *action {
 	return &action{
 		afterBegin: func(ctx context.Context, o *injection) error { return o.restartInTurn(ctx, start) },

@@ -83,7 +83,7 @@ func (i *Injector) inject(run, load context.Context, h *fault.Injection, f *reco
 	return errors.Join(cut, err, o.awaitReady(run))
 }
 
-// prepare performs the action that must precede the fault, if any (see action.ahead).
+// prepare performs the action that must precede the fault, if any (see action.prepare).
 func (i *Injector) prepare(run, load context.Context, h *fault.Injection, f *record.Fault) error {
 	do := actions[h.Kind].prepare
 	if do == nil || h.Amount == 0 {

@@ -73,8 +73,8 @@ func (g *Guard) extendClaim(ctx context.Context, c *claim, p *Plan) error {
 // errCovered reports that another claim of this run covers the prefix.
 var errCovered = errors.New("another claim of this run covers the prefix")
 
-// establishClaim checks that no key exists below the prefix, or that quorumbench wrote all keys there. It
-// then writes the marker that records this fact.
+// establishClaim checks that no key exists below the prefix, or that quorumbench wrote all keys
+// there. It then writes the marker that records this fact.
 func (g *Guard) establishClaim(ctx context.Context, c *claim) error {
 	if !IsDistinct(c.Prefix) && c.KeySpace == 0 {
 		return &NotEmptyError{Prefix: c.Prefix, Remedy: remedy}
@@ -105,9 +105,9 @@ func (g *Guard) establishClaim(ctx context.Context, c *claim) error {
 	return g.writeMarker(ctx, c)
 }
 
-// checkOuterClaim searches for the marker of a run that has claimed a prefix which contains the claim's
-// prefix. If that run is still running, it will remove everything below its prefix when it ends. If
-// it was killed, checkOuterClaim removes the keys that it left.
+// checkOuterClaim searches for the marker of a run that has claimed a prefix which contains the
+// claim's prefix. If that run is still running, it will remove everything below its prefix when it
+// ends. If it was killed, checkOuterClaim removes the keys that it left.
 func (g *Guard) checkOuterClaim(ctx context.Context, c *claim) error {
 	for i := range len(c.Prefix) - 1 {
 		outer := c.Prefix[:i+1]
@@ -131,8 +131,8 @@ func (g *Guard) checkOuterClaim(ctx context.Context, c *claim) error {
 	return nil
 }
 
-// removeLeftover removes the keys that a killed run left. It returns a NotEmptyError if that run may still
-// be running, or if it was asked to keep its keys.
+// removeLeftover removes the keys that a killed run left. It returns a NotEmptyError if that run
+// may still be running, or if it was asked to keep its keys.
 func (g *Guard) removeLeftover(ctx context.Context, c *claim, m *Marker) error {
 	if m.State() != Ended || m.KeepsKeys {
 		return g.inUse(c.Prefix, m)
@@ -144,9 +144,9 @@ func (g *Guard) removeLeftover(ctx context.Context, c *claim, m *Marker) error {
 	return nil
 }
 
-// removeInnerLeftovers removes the keys that killed runs left below a claim's prefix. It searches only the
-// known prefixes. It returns an error if other keys remain; if it removed nothing, this is the
-// given error notEmpty.
+// removeInnerLeftovers removes the keys that killed runs left below a claim's prefix. It searches
+// only the known prefixes. It returns an error if other keys remain; if it removed nothing, this is
+// the given error notEmpty.
 func (g *Guard) removeInnerLeftovers(ctx context.Context, c *claim, notEmpty error) error {
 	cleared := false
 	for _, prefix := range g.DefaultPrefixes {
@@ -188,8 +188,8 @@ func (g *Guard) inUse(prefix string, m *Marker) error {
 	return e
 }
 
-// takeOverMarker takes over the keys of an earlier run that was asked to keep them. It replaces that run's
-// marker with a marker of this run.
+// takeOverMarker takes over the keys of an earlier run that was asked to keep them. It replaces
+// that run's marker with a marker of this run.
 func (g *Guard) takeOverMarker(ctx context.Context, c *claim, m *Marker) error {
 	ownMarker, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {
@@ -228,8 +228,8 @@ func (g *Guard) checkEmpty(ctx context.Context, c *claim) error {
 	return &NotEmptyError{Prefix: c.Prefix, Keys: n, SampleKeys: examples, Remedy: remedy}
 }
 
-// writeMarker writes the marker. If the user has no right to write the marker, the run continues without
-// it.
+// writeMarker writes the marker. If the user has no right to write the marker, the run continues
+// without it.
 func (g *Guard) writeMarker(ctx context.Context, c *claim) error {
 	m, err := newMarker(g.Tool, &c.Plan, g.Now())
 	if err != nil {

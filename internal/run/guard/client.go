@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// tries is the maximum number of attempts to send a request. retryPause is the pause between two
-// attempts.
+// maxAttempts is the maximum number of attempts to send a request. retryPause is the pause between
+// two attempts.
 const (
 	maxAttempts = 5
 	retryPause  = 200 * time.Millisecond
@@ -118,7 +118,7 @@ func (c *Client) get(ctx context.Context, key string) (value []byte, found bool,
 	return bytes.Clone(ev.Value), true, nil
 }
 
-// create writes a key unless it already exists; made is false if it does.
+// create writes a key unless it already exists; created is false if it does.
 func (c *Client) create(ctx context.Context, key string, value []byte) (created bool, err error) {
 	op := store.Op{Kind: kv.CAS, Key: []byte(key), Value: value}
 	if _, ok := c.Store.Capabilities().Operations[kv.CAS]; !ok {

@@ -127,8 +127,8 @@ func (m *Marker) owns(key string) bool {
 // maxListedKeys is the maximum number of keys whose names are checked.
 const maxListedKeys = 2_000_000
 
-// splitKeys divides the keys below a marker's prefix into keys that may belong to the run (mine)
-// and other keys (others). ok is false if the keys cannot be divided, because the store does not
+// splitKeys divides the keys below a marker's prefix into keys that may belong to the run (ownKeys)
+// and other keys (otherKeys). ok is false if the keys cannot be divided, because the store does not
 // list keys, the marker accepts any name, or too many keys exist.
 func (m *Marker) splitKeys(ctx context.Context, admin store.Admin) (ownKeys, otherKeys []string, ok bool, err error) {
 	cleaner, canList := admin.(store.Cleaner)

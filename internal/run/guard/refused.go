@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// findRemovalObstacle returns the reason why the plan's keys cannot be removed, or nil if they can be removed. It
-// does not rely only on the store's capabilities, but also asks the servers to delete a key that
-// does not exist.
+// findRemovalObstacle returns the reason why the plan's keys cannot be removed, or nil if they can
+// be removed. It does not rely only on the store's capabilities, but also asks the servers to
+// delete a key that does not exist.
 func (g *Guard) findRemovalObstacle(ctx context.Context, p *Plan) error {
 	capabilities := g.Store.Capabilities()
 	_, lists := capabilities.Operations[kv.Range]
@@ -70,9 +70,9 @@ func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 	return nil
 }
 
-// checkDeletion returns an error if the servers cannot delete keys. To find out, it asks them to delete a
-// key that does not exist. If guarded is set, it is sufficient that the servers can delete the key
-// in a guarded transaction.
+// checkDeletion returns an error if the servers cannot delete keys. To find out, it asks them to
+// delete a key that does not exist. If guarded is set, it is sufficient that the servers can delete
+// the key in a guarded transaction.
 func (c *Client) checkDeletion(ctx context.Context, key string, guarded bool) error {
 	err := c.Try(ctx, &store.Op{Kind: kv.Delete, Key: []byte(key)})
 	if !isUnsupported(err) {

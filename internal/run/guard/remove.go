@@ -18,8 +18,8 @@ import (
 const (
 	removeTimeout = 3 * time.Minute
 	removePause   = 500 * time.Millisecond
-	// removeRequestTimeout is the time limit of one request. If a paused member does not respond within this
-	// time, the next request is sent to another member.
+	// removeRequestTimeout is the time limit of one request. If a paused member does not respond
+	// within this time, the next request is sent to another member.
 	removeRequestTimeout = 20 * time.Second
 	// maxTimeWithoutProgress is the time without progress after which a removal is abandoned.
 	maxTimeWithoutProgress = 30 * time.Second
@@ -74,8 +74,8 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	return removed, nil
 }
 
-// retry calls the function `do` until it succeeds or until the time giveUp has passed. The
-// parameter `limit` is the time limit of each call.
+// retry calls the function `do` until it succeeds or until the time maxTimeWithoutProgress has
+// passed. The parameter `limit` is the time limit of each call.
 func (g *Guard) retry(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	for began := g.Now(); ; {
 		asked, cancel := context.WithTimeout(ctx, limit)

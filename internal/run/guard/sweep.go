@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// maxSweptKeys is the maximum number of keys that are removed one by one, including keys that may not
-// exist.
+// maxSweptKeys is the maximum number of keys that are removed one by one, including keys that may
+// not exist.
 const maxSweptKeys = 10_000_000
 
 // Parameters of the load that removes keys one by one.

@@ -13,9 +13,9 @@ type Clock struct {
 	// exchange. The error reaches Bound if the delay in one direction was zero.
 	Ahead, Bound time.Duration
 	At           time.Time // time of the estimate on our clock
-	// ChangeSinceFirst is the difference between Ahead and the first estimate. Jumps counts the changes of
-	// Ahead that are greater than the error bounds and Drift permit, which means that a clock was
-	// set. Set is the sum of these changes.
+	// ChangeSinceFirst is the difference between Ahead and the first estimate. Jumps counts the
+	// changes of Ahead that are greater than the error bounds and Drift permit, which means that a
+	// clock was set. JumpSum is the sum of these changes.
 	ChangeSinceFirst, JumpSum time.Duration
 	Jumps                     int
 }
@@ -26,8 +26,8 @@ func (c *Clock) ErrorBound(at time.Time) time.Duration {
 	return c.Bound + time.Duration(Drift*float64(at.Sub(c.At).Abs()))
 }
 
-// ClockProvider is implemented by a Host whose clock differs from ours. All times that the host returns
-// are already converted to our clock.
+// ClockProvider is implemented by a Host whose clock differs from ours. All times that the host
+// returns are already converted to our clock.
 type ClockProvider interface {
 	// Clock returns the latest estimate of the host's clock.
 	Clock() Clock

@@ -22,8 +22,8 @@ type FileID struct {
 	Inode  uint64 `json:"inode"`
 }
 
-// othersWriteMask contains the permission bits that let a file's group and all other users write to the
-// file.
+// othersWriteMask contains the permission bits that let a file's group and all other users write to
+// the file.
 const othersWriteMask fs.FileMode = 0o022
 
 // Folder is an open folder. Its methods continue to use this folder even if another folder replaces
@@ -188,8 +188,8 @@ func (f *Folder) appendTo(name string) (*os.File, error) {
 	return file, err
 }
 
-// maxNoteBytes is the maximum size of the files in which we record the processes, folders and objects
-// that we created. The records of the largest possible cluster need less than 5 % of it.
+// maxNoteBytes is the maximum size of the files in which we record the processes, folders and
+// objects that we created. The records of the largest possible cluster need less than 5 % of it.
 const maxNoteBytes = 1 << 20
 
 // Read reads a small file that only this user can write.
@@ -250,7 +250,7 @@ func (f *Folder) CreateFolder(name string) (FileID, error) {
 }
 
 // Inspect returns the ID of the entry with the given name. The result `folder` reports whether the
-// entry is a folder that only this user can write. Look does not follow links.
+// entry is a folder that only this user can write. Inspect does not follow links.
 func (f *Folder) Inspect(name string) (id FileID, folder bool, err error) {
 	info, err := f.root.Lstat(name)
 	if err != nil {
@@ -299,8 +299,8 @@ func (f *Folder) Lock() (*os.File, error) {
 	return dir, nil
 }
 
-// ModifiedAt returns the time of the last change to the folder's list of entries. It does not include
-// changes after the folder was opened.
+// ModifiedAt returns the time of the last change to the folder's list of entries. It does not
+// include changes after the folder was opened.
 func (f *Folder) ModifiedAt() time.Time { return f.info.ModTime() }
 
 // DiskUsage returns the disk space in bytes that the folder's files use, or -1 if it cannot be
@@ -314,7 +314,7 @@ func (f *Folder) Remove(name string) error { return f.root.Remove(name) }
 func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
 
 // clear removes the folder's contents, and then the folder itself. If another folder has replaced
-// it in its parent folder above, clear does not remove that folder.
+// it in its parent folder `parent`, clear does not remove that folder.
 func (f *Folder) clear(parent *Folder) error {
 	if err := f.removeContents(); err != nil {
 		return err
@@ -346,8 +346,8 @@ type CreatedFolder struct {
 	ID   FileID `json:"id"`
 }
 
-// CreateFolders creates a folder that only this user can access, and its missing parents. It returns
-// the folders that it created, outermost first.
+// CreateFolders creates a folder that only this user can access, and its missing parents. It
+// returns the folders that it created, outermost first.
 func CreateFolders(path string) (created []CreatedFolder, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -374,8 +374,8 @@ func CreateFolders(path string) (created []CreatedFolder, err error) {
 	return append(created, CreatedFolder{path, fileID(info)}), nil
 }
 
-// RemoveCreatedFolders removes those folders in made that are empty, innermost first. It returns the folders
-// that still exist.
+// RemoveCreatedFolders removes those folders in `created` that are empty, innermost first. It
+// returns the folders that still exist.
 func RemoveCreatedFolders(created []CreatedFolder) (remaining []CreatedFolder) {
 	for i := len(created) - 1; i >= 0; i-- {
 		_ = created[i].remove() // fails if the folder is not empty

@@ -46,8 +46,8 @@ type Host interface {
 	// reader also reads a file that is created after the call, from its beginning.
 	Follow(ctx context.Context, paths []string) (Logs, error)
 	// CopyLog copies the file up to its size at the time of the call. If the file is larger than
-	// MaxLogBytes, CopyLog copies only its beginning and its end, and writes a line between them that
-	// reports the omission. left is the number of omitted bytes.
+	// MaxLogBytes, CopyLog copies only its beginning and its end, and writes a line between them
+	// that reports the omission. omitted is the number of omitted bytes.
 	CopyLog(ctx context.Context, path string, dst io.Writer) (omitted int64, err error)
 
 	// Fsync measures the durations of write and fdatasync calls on each device that contains at
@@ -56,9 +56,9 @@ type Host interface {
 	// Sample returns the resource usage of the given processes, in the order of pids. If machine is
 	// set, it also returns the usage of the whole machine.
 	Sample(ctx context.Context, pids []int, machine bool) (Sample, error)
-	// MeasureFolders returns the disk space in bytes that the files in each folder use, in the order of
-	// dirs. The value is -1 for a folder that it cannot read. cost is the processor time of the
-	// measurement.
+	// MeasureFolders returns the disk space in bytes that the files in each folder use, in the
+	// order of dirs. The value is -1 for a folder that it cannot read. cost is the processor time
+	// of the measurement.
 	MeasureFolders(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
 }
 
@@ -72,15 +72,15 @@ type Description struct {
 	// Process is the ID of the quorumbench process that runs on the machine. It executes the calls
 	// of the host's methods and generates load there.
 	Process int `json:"process,omitempty"`
-	// Network identifies the network namespace of Process. View identifies the user and the other
-	// namespaces of Process, because these determine which processes it can see. Both are empty if
-	// unknown.
+	// Network identifies the network namespace of Process. NamespaceView identifies the user and
+	// the other namespaces of Process, because these determine which processes it can see. Both are
+	// empty if unknown.
 	Network       string `json:"network,omitempty"`
 	NamespaceView string `json:"view,omitempty"`
 }
 
-// SeesSameProcesses reports whether the quorumbench processes on two hosts run in the same namespaces and can
-// see the same processes.
+// SeesSameProcesses reports whether the quorumbench processes on two hosts run in the same
+// namespaces and can see the same processes.
 func (d *Description) SeesSameProcesses(other *Description) bool {
 	return d.NamespaceView != "" && d.NamespaceView == other.NamespaceView && d.Network == other.Network && d.Place == other.Place
 }
@@ -104,8 +104,8 @@ type Launcher interface {
 	CheckLaunch(ctx context.Context, l Launch) error
 }
 
-// PresenceReporter is implemented by a Host that can become unreachable. The caller then cannot know whether
-// its processes still run.
+// PresenceReporter is implemented by a Host that can become unreachable. The caller then cannot
+// know whether its processes still run.
 type PresenceReporter interface {
 	// Presence returns a context that is canceled when the connection to the host is lost. The
 	// cause of the context gives the reason in one sentence.
@@ -119,16 +119,16 @@ type EndpointDialer interface {
 	Reach() func(ctx context.Context, endpoint string) (net.Conn, error)
 }
 
-// DiskProvider is implemented by a Host that can put a folder on a simulated disk, on which faults can be
-// injected.
+// DiskProvider is implemented by a Host that can put a folder on a simulated disk, on which faults
+// can be injected.
 type DiskProvider interface {
 	// Disk creates the folder dir and puts it on such a disk. self is the path of the quorumbench
 	// binary on the host.
 	Disk(ctx context.Context, self, dir string) (Disk, error)
 }
 
-// CredentialRenewer is implemented by a Host that itself creates commands and configuration files, and that
-// can replace the credentials of a running member.
+// CredentialRenewer is implemented by a Host that itself creates commands and configuration files,
+// and that can replace the credentials of a running member.
 type CredentialRenewer interface {
 	// Renew writes new credentials from l to the process's certificate files
 	// (store.Embedded.CertificateFiles).
@@ -158,11 +158,11 @@ type Disk interface {
 	Close()
 }
 
-// NetworkProvider is implemented by a Host that can give each member a separate network, and can inject
-// faults on the links between these networks.
+// NetworkProvider is implemented by a Host that can give each member a separate network, and can
+// inject faults on the links between these networks.
 type NetworkProvider interface {
-	// CheckNetworkSupport returns nil if the host can create such networks. Otherwise it returns the reason
-	// in one sentence.
+	// CheckNetworkSupport returns nil if the host can create such networks. Otherwise it returns
+	// the reason in one sentence.
 	CheckNetworkSupport(ctx context.Context) error
 	// Network creates a network for each of the named members. self is the path of the quorumbench
 	// binary on the host.
@@ -270,7 +270,8 @@ type Line struct {
 	At   time.Time // when the line was read
 	Text []byte
 	// Ahead is how far the host's clock was ahead of our clock, because timestamps in the text may
-	// come from the host's clock. Unsure is set if the host's clock was set since the last Read.
+	// come from the host's clock. AheadUnknown is set if the host's clock was set since the last
+	// Read.
 	Ahead        time.Duration `json:",omitempty"`
 	AheadUnknown bool          `json:",omitempty"`
 }
@@ -301,8 +302,8 @@ type Exit struct {
 	Code   int      // exit status, or -1 if a signal killed the process
 	Signal string   // the signal that killed the process, such as "killed", or empty
 	Tail   []string // the last lines of the process's log
-	// LossReason is the reason why the machine cannot be reached, or empty if it can. If Lost is not
-	// empty, it is unknown whether the process still runs.
+	// LossReason is the reason why the machine cannot be reached, or empty if it can. If LossReason
+	// is not empty, it is unknown whether the process still runs.
 	LossReason string
 }
 

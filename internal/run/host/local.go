@@ -188,8 +188,8 @@ func (l *Local) runInNetwork(do func() error) error {
 	return l.space.Run(do)
 }
 
-// processorTime calls the function `do` and returns the processor time of the call. The function must
-// perform all of its work on the thread on which it is called.
+// processorTime calls the function `do` and returns the processor time of the call. The function
+// must perform all of its work on the thread on which it is called.
 func processorTime(do func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

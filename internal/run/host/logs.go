@@ -124,15 +124,15 @@ func (f *followedFile) close() {
 	}
 }
 
-// endsLine reports whether the byte before offset f.at is a newline.
+// endsLine reports whether the byte before offset f.offset is a newline.
 func (f *followedFile) endsLine() bool {
 	last := make([]byte, 1)
 	_, err := f.file.ReadAt(last, f.offset-1)
 	return err == nil && last[0] == '\n'
 }
 
-// readFile reads from the file at index l.at. It reports whether the next Read must continue with
-// this file.
+// readFile reads from the file at index l.fileIndex. It reports whether the next Read must continue
+// with this file.
 func (l *localLogs) readFile() (more bool) {
 	f := l.files[l.fileIndex]
 	if f.file == nil && f.open(l.host) != nil {
@@ -220,8 +220,8 @@ func (s *lineSplitter) add(piece []byte, each func(line []byte)) {
 	}
 }
 
-// appendPart appends piece to the incomplete line, up to maxLine+1 bytes. The additional byte permits
-// trimLine to recognize a carriage return after a line of exactly maxLine bytes.
+// appendPart appends piece to the incomplete line, up to maxLine+1 bytes. The additional byte
+// permits trimLine to recognize a carriage return after a line of exactly maxLine bytes.
 func (s *lineSplitter) appendPart(piece []byte) {
 	if s.skip {
 		return

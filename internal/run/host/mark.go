@@ -40,8 +40,8 @@ func (m Mark) Valid() bool {
 	return err == nil && len(b) == markBytes && hex.EncodeToString(b) == string(m)
 }
 
-// ProcessHandle is a running process that was proved to be ours, together with a handle. A signal that is
-// sent through the handle never reaches another process that reuses the process ID.
+// ProcessHandle is a running process that was proved to be ours, together with a handle. A signal
+// that is sent through the handle never reaches another process that reuses the process ID.
 type ProcessHandle struct {
 	Identity
 	Path   string // path inside the folder that the process uses as working folder, open file or argument
@@ -67,8 +67,8 @@ func FindMarked(m Mark, dir string) []*ProcessHandle {
 	return out
 }
 
-// openMarked opens the handle first and then checks the process. If another process receives the process
-// ID between these two steps, either the check fails or the handle can no longer be used.
+// openMarked opens the handle first and then checks the process. If another process receives the
+// process ID between these two steps, either the check fails or the handle can no longer be used.
 func openMarked(pid int, m Mark, dirs []string) *ProcessHandle {
 	handle, err := os.FindProcess(pid) // a pidfd on Linux
 	if err != nil {

@@ -35,9 +35,9 @@ func hasMark(pid int, m Mark) bool {
 	})
 }
 
-// findPathInUse returns a path in one of the folders that is the process's working folder, one of its
-// open files or one of its arguments. The path is relative to that folder. findPathInUse returns "" if
-// the process works in none of the folders.
+// findPathInUse returns a path in one of the folders that is the process's working folder, one of
+// its open files or one of its arguments. The path is relative to that folder. findPathInUse
+// returns "" if the process works in none of the folders.
 func findPathInUse(pid int, dirs []string) string {
 	folder := fmt.Sprintf("/proc/%d/", pid)
 	links := []string{folder + "cwd"}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// findMarkedPIDs returns the IDs of this user's processes that have the mark in their environment, as
-// shown by ps.
+// findMarkedPIDs returns the IDs of this user's processes that have the mark in their environment,
+// as shown by ps.
 func findMarkedPIDs(m Mark) []int {
 	out, _ := exec.Command("ps", "-axwwE", "-o", "pid=,uid=,command=").Output()
 	var found []int
@@ -29,8 +29,8 @@ func findMarkedPIDs(m Mark) []int {
 
 func hasMark(pid int, m Mark) bool { return slices.Contains(findMarkedPIDs(m), pid) }
 
-// findPathInUse returns a path in one of the folders with which one of the process's arguments ends. The
-// path is relative to that folder.
+// findPathInUse returns a path in one of the folders with which one of the process's arguments
+// ends. The path is relative to that folder.
 func findPathInUse(pid int, dirs []string) string {
 	out, _ := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return pathInArgument(strings.TrimSpace(string(out)), dirs)

@@ -149,9 +149,9 @@ func (f *Folder) removeOrphan(dir *Folder) (disks int, removed bool, err error) 
 // killTimeout is the maximum time for which we wait until killed processes have exited.
 const killTimeout = 10 * time.Second
 
-// killProcesses kills the processes that work in an orphan, and waits until they have exited. If the owner
-// file lists a running process that cannot be proved to be ours, killProcesses kills no process and
-// returns an error.
+// killProcesses kills the processes that work in an orphan, and waits until they have exited. If
+// the owner file lists a running process that cannot be proved to be ours, killProcesses kills no
+// process and returns an error.
 func killProcesses(o owner, dir string) error {
 	found := FindMarked(o.Mark, dir)
 	defer func() {
@@ -182,7 +182,7 @@ func killProcesses(o owner, dir string) error {
 	return nil
 }
 
-// FindUnproven returns the first process in noted that is running but not in found, or nil.
+// FindUnproven returns the first process in `recorded` that is running but not in found, or nil.
 func FindUnproven(recorded []Identity, found []*ProcessHandle) *Identity {
 	for i := range recorded {
 		proven := slices.ContainsFunc(found, func(h *ProcessHandle) bool { return h.Identity == recorded[i] })

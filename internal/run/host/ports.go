@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// blockSize is the number of consecutive ports in a block. One lease takes all of its ports from one
-// block. The first port of a block is never leased: the leasing process listens on it, and thereby
-// locks the block on this machine or in this network namespace. The lock ends when the process
-// exits.
+// blockSize is the number of consecutive ports in a block. One lease takes all of its ports from
+// one block. The first port of a block is never leased: the leasing process listens on it, and
+// thereby locks the block on this machine or in this network namespace. The lock ends when the
+// process exits.
 const blockSize = 128
 
 // lowestPort is the lowest port that is leased. It is higher than the ports of well-known services.

@@ -86,8 +86,8 @@ func isRefused(err error) bool {
 // maxAnswer is the maximum number of bytes that are read of a response.
 const maxAnswer = 64 << 20
 
-// maxAttempts is the maximum number of times that a request is sent if the API responds that it must be
-// sent later.
+// maxAttempts is the maximum number of times that a request is sent if the API responds that it
+// must be sent later.
 const maxAttempts = 10
 
 // ask sends a request, and sends it again if the API responds that it must be sent later. It
@@ -116,7 +116,7 @@ func (a *api) send(ctx context.Context, method string, endpoint *url.URL, conten
 	return answer, err
 }
 
-// sendOnce sends a request. If it returns an error, later is the time to wait before the next
+// sendOnce sends a request. If it returns an error, retryDelay is the time to wait before the next
 // attempt, or 0 if the request must not be sent again.
 func (a *api) sendOnce(ctx context.Context, method string, endpoint *url.URL, contentType string, body []byte) (answer []byte, retryDelay time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, endpoint.String(), bytes.NewReader(body))

@@ -24,16 +24,16 @@ const (
 
 const (
 	agentPort = 7420
-	// finishedJobTTL is how long Kubernetes keeps a completed or failed Job for inspection, together with
-	// all objects that the Job owns.
+	// finishedJobTTL is how long Kubernetes keeps a completed or failed Job for inspection,
+	// together with all objects that the Job owns.
 	finishedJobTTL = 10 * time.Second
-	// maxRunDuration is the maximum duration of a run. After this time, Kubernetes stops the pods even if
-	// they have a controller.
+	// maxRunDuration is the maximum duration of a run. After this time, Kubernetes stops the pods
+	// even if they have a controller.
 	maxRunDuration = 24 * time.Hour
 	// unprivilegedUser is the ID of the user without privileges in the image.
 	unprivilegedUser = 65532
-	// terminationTimeout is the maximum time for which a pod may stop its processes before Kubernetes kills
-	// them.
+	// terminationTimeout is the maximum time for which a pod may stop its processes before
+	// Kubernetes kills them.
 	terminationTimeout = 15 * time.Second
 )
 
@@ -125,7 +125,8 @@ func secret(run string, files map[string][]byte, owner object) object {
 	}
 }
 
-// ownerReference returns an owner reference to the Job with the given metadata, for use in another object.
+// ownerReference returns an owner reference to the Job with the given metadata, for use in another
+// object.
 func ownerReference(job *metadata) object {
 	return object{"apiVersion": "batch/v1", "kind": "Job", "name": job.Name, "uid": job.UID, "blockOwnerDeletion": true}
 }

@@ -13,14 +13,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// PodHandler is a function that is called for each agent when its pod is ready. The parameter `host`
-// is the agent's name, `address` is the pod's IP address, and `way` is the Transport to the agent.
+// PodHandler is a function that is called for each agent when its pod is ready. The parameter
+// `host` is the agent's name, `address` is the pod's IP address, and `transport` is the Transport
+// to the agent.
 type PodHandler func(ctx context.Context, host, address string, transport agent.Transport) error
 
-// Ready waits until all pods are ready. It calls reached for each pod as soon as this pod is ready,
+// Ready waits until all pods are ready. It calls onReady for each pod as soon as this pod is ready,
 // because an agent waits for its controller only for a limited time. Several calls may run
-// concurrently. If a pod does not start, the error gives the reason in one sentence. If reached
-// fails, Ready returns the error from reached.
+// concurrently. If a pod does not start, the error gives the reason in one sentence. If onReady
+// fails, Ready returns the error from onReady.
 func (p *Pods) Ready(ctx context.Context, onReady PodHandler) error {
 	bound, cancel := context.WithTimeout(ctx, p.o.ReadyTimeout)
 	defer cancel()
@@ -90,8 +91,8 @@ var permanentReasons = map[string]string{
 	"CreateContainerConfigError": "cannot create the container from the image %s: ",
 }
 
-// notReadyReason returns the reason why a pod is not ready, or "" if the reason is unknown. final is set
-// if the pod cannot become ready even after more time.
+// notReadyReason returns the reason why a pod is not ready, or "" if the reason is unknown.
+// permanent is set if the pod cannot become ready even after more time.
 func (p *Pods) notReadyReason(ctx context.Context, pod *pod) (why string, permanent bool) {
 	for _, c := range pod.Status.ContainerStatuses {
 		switch {
@@ -166,8 +167,8 @@ func (p *Pods) notReadyError(ready []string) error {
 // finalQueryTimeout is the time limit for all requests of notReadyError.
 const finalQueryTimeout = 10 * time.Second
 
-// lastWarning returns the last warning among an object's events. It returns "" if no warning exists or
-// if we have no right to read events.
+// lastWarning returns the last warning among an object's events. It returns "" if no warning exists
+// or if we have no right to read events.
 func (p *Pods) lastWarning(ctx context.Context, object string) (text string) {
 	var list struct {
 		Items []struct{ Reason, Message string }

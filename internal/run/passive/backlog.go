@@ -12,9 +12,9 @@ const (
 	maxTotalBacklog = 64 << 20 // for all connections
 )
 
-// pieceOverhead is the memory that a piece needs in addition to its bytes. Counting this memory also
-// limits the number of small pieces. The factor 2 allows for a queue slice whose capacity is twice
-// its length.
+// pieceOverhead is the memory that a piece needs in addition to its bytes. Counting this memory
+// also limits the number of small pieces. The factor 2 allows for a queue slice whose capacity is
+// twice its length.
 const pieceOverhead = 2 * int(unsafe.Sizeof(piece{}))
 
 // backlog holds the bytes of a connection that were forwarded but are not decoded yet. Each piece

@@ -71,7 +71,8 @@ func NewCapture(cfg CaptureConfig) *Capture { return &Capture{cfg: cfg} }
 type Summary struct {
 	Connections uint32
 	AlreadyOpen uint32 // number of these connections that were not recorded because they were open before the capture began
-	// OtherAddresses contains up to three addresses, other than the member's, at which the port is used.
+	// OtherAddresses contains up to three addresses, other than the member's, at which the port is
+	// used.
 	OtherAddresses []netip.Addr
 }
 

@@ -4,7 +4,7 @@ import "slices"
 
 // stream is one direction of a connection. It sorts the bytes by their sequence numbers.
 //
-// Invariant: held is sorted by seq, and every piece in held begins after next.
+// Invariant: outOfOrder is sorted by seq, and every piece in outOfOrder begins after next.
 type stream struct {
 	started    bool   // whether the first sequence number is known
 	next       uint32 // the sequence number of the next byte
@@ -12,8 +12,8 @@ type stream struct {
 	fin        uint32
 	finished   bool // whether all bytes up to the FIN have arrived
 	outOfOrder []earlyPiece
-	bytes      int   // memory of held
-	holeSince  int64 // time since which the bytes before held have been missing
+	bytes      int   // memory of outOfOrder
+	holeSince  int64 // time since which the bytes before outOfOrder have been missing
 }
 
 // earlyPiece is a piece that arrived before the bytes that precede it.
@@ -22,8 +22,8 @@ type earlyPiece struct {
 	b   []byte
 }
 
-// earlyPieceOverhead is the memory that a piece needs in addition to its bytes. Counting this memory also
-// limits the number of small pieces.
+// earlyPieceOverhead is the memory that a piece needs in addition to its bytes. Counting this
+// memory also limits the number of small pieces.
 const earlyPieceOverhead = 64
 
 // offset returns the distance of a sequence number from that of the next byte. The distance is

@@ -11,23 +11,24 @@ import (
 
 const (
 	second = int64(1e9)
-	// endedConnTTL is how long the table remembers an ended connection after its last packet, so that late
-	// packets are not attributed to another connection.
+	// endedConnTTL is how long the table remembers an ended connection after its last packet, so
+	// that late packets are not attributed to another connection.
 	endedConnTTL = 60 * second
 	// requestTTL is how long the table remembers a connection request without an answer.
 	requestTTL = 120 * second
-	// idleConnTTL is how long the table remembers a connection that is not decoded or on which no data was
-	// sent.
+	// idleConnTTL is how long the table remembers a connection that is not decoded or on which no
+	// data was sent.
 	idleConnTTL = 3600 * second
-	// crowdedConns is the number of connections above which the table is crowded. A crowded table applies
-	// the limit crowded instead of idle and unanswered.
+	// crowdedConns is the number of connections above which the table is crowded. A crowded table
+	// applies the limit crowdedConnTTL instead of idleConnTTL and requestTTL.
 	crowdedConns   = 1 << 20
 	crowdedConnTTL = 10 * second
 	sweepInterval  = 10 * second
 	// maxRequests limits the number of connection requests that no client has confirmed. If a flood
 	// of requests exceeds this limit, the table forgets the oldest requests.
 	maxRequests = 1 << 16
-	// holeTimeout is how long the table waits for missing bytes. A retransmission would arrive sooner.
+	// holeTimeout is how long the table waits for missing bytes. A retransmission would arrive
+	// sooner.
 	holeTimeout = 10 * second
 	// twinTimeout is the maximum time between two copies of a packet that have different addresses.
 	twinTimeout = 3 * second
@@ -96,7 +97,8 @@ type table struct {
 	alreadyOpen     uint32 // number of these connections that were open before the capture
 	dropped         bool   // set if packets were lost, so that the beginning of a connection may be missing
 	crowdedAt       int
-	// requests is a ring of the latest connection requests. oldest is the index of the oldest request.
+	// requests is a ring of the latest connection requests. oldestRequest is the index of the
+	// oldest request.
 	requests      []connRequest
 	oldestRequest int
 }
@@ -227,7 +229,7 @@ func (t *table) handleSYN(s *segment) {
 
 // addRequest adds a connection request to the ring. If the ring is full, the request replaces the
 // oldest request. If no client has confirmed the oldest request and its connection has sent no
-// data, remember also forgets that connection. A flood of requests therefore affects no other
+// data, addRequest also forgets that connection. A flood of requests therefore affects no other
 // connection.
 func (t *table) addRequest(a connRequest) {
 	if len(t.requests) < maxRequests {
@@ -277,8 +279,8 @@ func (t *table) reset(c *conn, side int, s *segment) {
 	}
 }
 
-// handleSegment handles a segment of a connection that is decoded, unless the segment is a RST or the
-// client's SYN.
+// handleSegment handles a segment of a connection that is decoded, unless the segment is a RST or
+// the client's SYN.
 func (t *table) handleSegment(c *conn, side int, s *segment) {
 	own, other := &c.streams[side], &c.streams[1-side]
 	seq := s.seq
@@ -358,7 +360,8 @@ func (t *table) feed(c *conn, side int, b []byte) bool {
 // isTLS reports whether a client's first bytes are a TLS record (RFC 8446, section 5.1).
 func isTLS(b []byte) bool { return len(b) >= 2 && b[0] == 22 && b[1] == 3 }
 
-// stopDecoding stops decoding a connection that is still open. The reported gap begins at the first hole.
+// stopDecoding stops decoding a connection that is still open. The reported gap begins at the first
+// hole.
 func (t *table) stopDecoding(c *conn, why string) {
 	if c.twin != nil && t.isCopy(c) {
 		t.endConn(c, unrecorded)

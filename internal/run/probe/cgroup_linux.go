@@ -35,8 +35,8 @@ func (g CPUGroups) Throttled() (ns int64, ok bool) {
 	return ns, ok
 }
 
-// throttledTime parses a cpu.stat file. Version 1 counts nanoseconds in throttled_time, and version 2
-// counts microseconds in throttled_usec.
+// throttledTime parses a cpu.stat file. Version 1 counts nanoseconds in throttled_time, and version
+// 2 counts microseconds in throttled_usec.
 func throttledTime(stat []byte) (ns int64) {
 	return max(findValue(stat, "throttled_time"), 0) + 1000*max(findValue(stat, "throttled_usec"), 0)
 }

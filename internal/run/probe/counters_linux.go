@@ -34,8 +34,8 @@ func hardware() (cpu string, memory uint64) {
 	return cpu, memory
 }
 
-// ReadSystemCPU returns the machine's processor time; ok is false if it is unknown. ReadSystemCPU must be fast,
-// because loads call it at the moment when their windows open.
+// ReadSystemCPU returns the machine's processor time; ok is false if it is unknown. ReadSystemCPU
+// must be fast, because loads call it at the moment when their windows open.
 func ReadSystemCPU() (c SystemCPU, ok bool) {
 	var f kernelFile
 	b, ok := f.read("/proc/stat")

@@ -38,20 +38,21 @@ const fsyncRecord = 2300
 // slower than the p99.
 const FsyncWrites = 1000
 
-// fsyncBounds contains the limits of a measurement. The measurement ends after `most` writes, after
-// the time `soft` if at least `least` writes were made, and after the time `hard` in any case.
+// fsyncBounds contains the limits of a measurement. The measurement ends after `maxWrites` writes,
+// after the time `softLimit` if at least `minWrites` writes were made, and after the time
+// `hardLimit` in any case.
 type fsyncBounds struct {
 	maxWrites, minWrites int
 	softLimit, hardLimit time.Duration
 }
 
-// newFsyncBounds returns the limits of a measurement of at most n writes. A disk that makes fewer than
-// 100 writes in 3 s gets more time, because fewer writes would not even be enough for a p90.
+// newFsyncBounds returns the limits of a measurement of at most n writes. A disk that makes fewer
+// than 100 writes in 3 s gets more time, because fewer writes would not even be enough for a p90.
 func newFsyncBounds(n int) fsyncBounds {
 	return fsyncBounds{maxWrites: n, minWrites: 100, softLimit: 3 * time.Second, hardLimit: 10 * time.Second}
 }
 
-// needsMore reports whether the measurement needs another write. made is the number of writes so
+// needsMore reports whether the measurement needs another write. writes is the number of writes so
 // far. The measurement needs at least one write.
 func (b fsyncBounds) needsMore(writes int, elapsed time.Duration) bool {
 	switch {
@@ -87,9 +88,9 @@ func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err er
 
 // syncedWrites appends records to a new, preallocated file in dir as long as `more` returns true.
 // Like a write-ahead log, it calls fdatasync after each record. syncedWrites preallocates space for
-// `most` records. It calls took after each record, with the duration of the sync and the duration
-// of the write and the sync together. The records are random, so that no file system or disk can
-// deduplicate or compress them. At the end, syncedWrites removes the file.
+// `most` records. It calls recordTimes after each record, with the duration of the sync and the
+// duration of the write and the sync together. The records are random, so that no file system or
+// disk can deduplicate or compress them. At the end, syncedWrites removes the file.
 func syncedWrites(dir *os.Root, record, most int, recordTimes func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
 	const name = "quorumbench-fsync"
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

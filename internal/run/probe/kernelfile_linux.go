@@ -11,8 +11,8 @@ import (
 // allocate memory for each file and take three times as long.
 type kernelFile struct{ buf []byte }
 
-// maxKernelFileBytes is the maximum number of bytes that are read from a file. This is enough for every
-// file that package probe reads, even for /proc/stat on a machine with a thousand processors.
+// maxKernelFileBytes is the maximum number of bytes that are read from a file. This is enough for
+// every file that package probe reads, even for /proc/stat on a machine with a thousand processors.
 const maxKernelFileBytes = 1 << 20
 
 // read returns the file's contents; ok is false if the file cannot be read.
@@ -85,8 +85,8 @@ func numbers(b []byte, all []int64) {
 	}
 }
 
-// findValue returns the number that follows the given name on the line that begins with this name. It
-// returns -1 if b contains no such line.
+// findValue returns the number that follows the given name on the line that begins with this name.
+// It returns -1 if b contains no such line.
 func findValue(b []byte, name string) int64 {
 	for len(b) > 0 {
 		l := line(&b)
@@ -97,8 +97,8 @@ func findValue(b []byte, name string) int64 {
 	return -1
 }
 
-// toSeconds converts n units to seconds, where `second` is the number of units per second. It returns -1
-// (unknown) if n is negative.
+// toSeconds converts n units to seconds, where `second` is the number of units per second. It
+// returns -1 (unknown) if n is negative.
 func toSeconds(second float64, n int64) float64 {
 	if n < 0 {
 		return -1

@@ -142,9 +142,9 @@ func parseNetDev(b []byte, m *MachineUsage) {
 	}
 }
 
-// findTableValues returns numbers from /proc/net/snmp or /proc/net/netstat. These files have two lines for
-// each protocol: the first contains the names, and the second contains the numbers in the same
-// order. A missing number is returned as -1.
+// findTableValues returns numbers from /proc/net/snmp or /proc/net/netstat. These files have two
+// lines for each protocol: the first contains the names, and the second contains the numbers in the
+// same order. A missing number is returned as -1.
 func findTableValues(b []byte, protocol string, names ...string) []int64 {
 	found := make([]int64, len(names))
 	for i := range found {

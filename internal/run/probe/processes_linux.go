@@ -68,8 +68,8 @@ const (
 	socketsShare  = 0.002
 )
 
-// costLimiter decides when an expensive part of sampling is due again. On average, the part uses at most
-// the given share of a processor.
+// costLimiter decides when an expensive part of sampling is due again. On average, the part uses at
+// most the given share of a processor.
 type costLimiter struct {
 	share float64
 	next  time.Time

@@ -21,9 +21,9 @@ type program struct {
 const (
 	// maxPrograms limits the number of programs in a sample.
 	maxPrograms = 32
-	// maxPauseOverrun limits the time between two readings that are compared. The pause that the cost
-	// of the readings requires is added to this limit. The usage between two readings is attributed
-	// to the later reading.
+	// maxPauseOverrun limits the time between two readings that are compared. The pause that the
+	// cost of the readings requires is added to this limit. The usage between two readings is
+	// attributed to the later reading.
 	maxPauseOverrun = 2500 * time.Millisecond
 	// minProcessors is the smallest usage, in processors, at which a program is listed.
 	minProcessors = 0.02
@@ -35,15 +35,15 @@ type programKey struct {
 	group int64
 }
 
-// read returns the usage of processes since the previous reading, except of the processes in ours.
-// It returns nil if the previous reading is missing or too old. For a process that was started
-// since the previous reading, all of its usage is included.
-func (p *programs) read(s *Sampler, now time.Time, ownGroups []int) (all []ProgramUsage) {
+// read returns the usage of processes since the previous reading, except of the processes whose IDs
+// are in ownPIDs. It returns nil if the previous reading is missing or too old. For a process
+// that was started since the previous reading, all of its usage is included.
+func (p *programs) read(s *Sampler, now time.Time, ownPIDs []int) (all []ProgramUsage) {
 	wait := p.next.Sub(p.readTime)
 	p.runIfDue(now, s.cpu, func() {
 		apart := now.Sub(p.readTime)
 		isComparable := p.previous != nil && apart > 0 && apart <= wait+maxPauseOverrun
-		ticks := p.usageSince(s, ownGroups)
+		ticks := p.usageSince(s, ownPIDs)
 		p.readTime = now
 		if !isComparable {
 			return
@@ -61,13 +61,13 @@ func (p *programs) read(s *Sampler, now time.Time, ownGroups []int) (all []Progr
 }
 
 // usageSince returns the usage since the previous reading, in ticks.
-func (p *programs) usageSince(s *Sampler, ownGroups []int) map[programKey]int64 {
+func (p *programs) usageSince(s *Sampler, ownPIDs []int) map[programKey]int64 {
 	names, _ := listNames(s.root + "proc")
 	used := map[programKey]int64{}
 	next := make(map[int]program, len(names))
 	for _, name := range names {
 		pid := int(number([]byte(name)))
-		if pid < 0 || slices.Contains(ownGroups, pid) {
+		if pid < 0 || slices.Contains(ownPIDs, pid) {
 			continue
 		}
 		b, ok := s.file.read(s.root + "proc/" + name + "/stat")

@@ -16,8 +16,8 @@ type Server struct {
 	Program string
 }
 
-// IsForwarder reports whether the process is a program that is known to forward its input to another
-// process. If so, its processor time is not that of the server.
+// IsForwarder reports whether the process is a program that is known to forward its input to
+// another process. If so, its processor time is not that of the server.
 func (l *Server) IsForwarder() bool {
 	return slices.Contains([]string{
 		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "conmon", "kubectl", "ssh", "sshd", "socat", "haproxy", "nginx", "envoy", "traefik",

@@ -17,9 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// selectCluster returns the cluster for a trial. It reuses the current cluster if the cluster has the same
-// launch settings and all its members are running. Otherwise it starts a new cluster or attaches to
-// a running one.
+// selectCluster returns the cluster for a trial. It reuses the current cluster if the cluster has
+// the same launch settings and all its members are running. Otherwise it starts a new cluster or
+// attaches to a running one.
 func (r *run) selectCluster(ctx context.Context, spec *scenario.Trial) (trial.Cluster, error) {
 	if r.current != nil && r.current.key == spec.Cluster.Key && r.current.allRunning() {
 		return r.current.trial, nil
@@ -147,8 +147,8 @@ func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, 
 	return d, err
 }
 
-// recordSlowest records the slowest of several measurements in d. If any measurement has too few samples
-// for the p99, the recorded p99 is unknown.
+// recordSlowest records the slowest of several measurements in d. If any measurement has too few
+// samples for the p99, the recorded p99 is unknown.
 func recordSlowest(d *record.Durability, all []probe.FsyncResult) {
 	p99, known := 0.0, len(all) > 0
 	for i, f := range all {

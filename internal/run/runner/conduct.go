@@ -99,8 +99,8 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	return r.attachObserver(err)
 }
 
-// attachObserver attaches the observer to the record of the run, unless err is set. It returns the run
-// and err.
+// attachObserver attaches the observer to the record of the run, unless err is set. It returns the
+// run and err.
 func (r *run) attachObserver(err error) (*run, error) {
 	if err == nil {
 		r.out.Observe(r.Observer)

@@ -32,8 +32,8 @@ func (r *run) connectHost(ctx context.Context, h *scenario.Host) (*connectedHost
 	}, nil
 }
 
-// maxConcurrentDials is the maximum number of hosts to which connectHosts connects concurrently. The connections
-// are concurrent because each takes several round trips and a handshake.
+// maxConcurrentDials is the maximum number of hosts to which connectHosts connects concurrently.
+// The connections are concurrent because each takes several round trips and a handshake.
 const maxConcurrentDials = 16
 
 // connectHosts connects to the scenario's hosts and makes them available for members. If it returns
@@ -70,8 +70,8 @@ func (r *run) connectHosts(ctx context.Context) error {
 // maxListedErrors is the maximum number of errors that disconnectHosts reports individually.
 const maxListedErrors = 3
 
-// disconnectHosts ends the sessions with the hosts. It returns err, joined with the errors from ending
-// the sessions.
+// disconnectHosts ends the sessions with the hosts. It returns err, joined with the errors from
+// ending the sessions.
 func (r *run) disconnectHosts(err error) error {
 	errs := make([]error, len(r.connectedHosts))
 	var leaving sync.WaitGroup

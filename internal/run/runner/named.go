@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
-// conductPlanned conducts the trials that Next returns. Consecutive trials with the same cluster settings
-// share a cluster, and only the first of these trials preloads keys.
+// conductPlanned conducts the trials that Next returns. Consecutive trials with the same cluster
+// settings share a cluster, and only the first of these trials preloads keys.
 func (r *run) conductPlanned(ctx context.Context) error {
 	var previous *record.Trial
 	for {

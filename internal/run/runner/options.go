@@ -14,20 +14,20 @@ import (
 )
 
 // Next returns the next trial of a run in which each trial depends on earlier results. In the first
-// call, before is nil. In later calls, before is the result of the previous trial, with its path in
-// the run directory.
+// call, previous is nil. In later calls, previous is the result of the previous trial, with its
+// path in the run directory.
 type Next func(previous *record.Trial) (PlannedTrial, error)
 
 // PlannedTrial is the result of Next.
 type PlannedTrial struct {
 	Trial *scenario.Trial // the next trial, or nil to end the run
-	// If FreshCluster is set and the run started the current cluster, the run replaces it by a new cluster
-	// without data. The next trial then preloads the keys again.
+	// If FreshCluster is set and the run started the current cluster, the run replaces it by a new
+	// cluster without data. The next trial then preloads the keys again.
 	FreshCluster bool
 	Searches     record.Searches // the results of the searches so far, which the run records
-	// OnPreloadFailure is called if the preload of the trial failed, so that its load did not begin. It
-	// returns true if the run is to continue without this trial. If OnPreloadFailure is nil, the run
-	// ends.
+	// OnPreloadFailure is called if the preload of the trial failed, so that its load did not
+	// begin. It returns true if the run is to continue without this trial. If OnPreloadFailure is
+	// nil, the run ends.
 	OnPreloadFailure func(reason error) bool
 }
 
@@ -59,9 +59,9 @@ type Options struct {
 	// Self is the path of the quorumbench binary, for embedded stores.
 	Self string
 	Tool record.Tool
-	// StopReason is called after each round if the scenario repeats its trials Until their figures are
-	// precise. StopReason receives the results of all finished trials. It returns the reason why no
-	// more repeats are needed, or "" if more repeats are needed.
+	// StopReason is called after each round if the scenario repeats its trials until their figures
+	// are precise. StopReason receives the results of all finished trials. It returns the reason
+	// why no more repeats are needed, or "" if more repeats are needed.
 	StopReason func([]*record.Trial) record.EndReason
 	// Script replaces the load of the only trial. It may be nil. If Script is set, Replayed returns
 	// its results after the trial.
@@ -77,9 +77,9 @@ type Options struct {
 	// Progress receives the run's progress about four times per second, and whenever the stage
 	// changes. It is not called concurrently. It may be nil.
 	Progress func(Progress)
-	// OnSecond receives every recorded second of a trial. It is not called concurrently. It must not
-	// modify the second, and must not keep it, because its histograms are reused. OnSecond may be
-	// nil.
+	// OnSecond receives every recorded second of a trial. It is not called concurrently. It must
+	// not modify the second, and must not keep it, because its histograms are reused. OnSecond may
+	// be nil.
 	OnSecond func(*scenario.Trial, *measure.Second)
 	// Observer receives events and samples of machines as soon as they are recorded.
 	Observer record.Observer
@@ -88,8 +88,8 @@ type Options struct {
 	OnUnrecorded func(record.Trial)
 }
 
-// AddSecondHandler makes the run call f for every recorded second, after the functions that were added
-// before.
+// AddSecondHandler makes the run call f for every recorded second, after the functions that were
+// added before.
 func (o *Options) AddSecondHandler(f func(*scenario.Trial, *measure.Second)) {
 	before := o.OnSecond
 	o.OnSecond = func(t *scenario.Trial, s *measure.Second) {
@@ -100,7 +100,8 @@ func (o *Options) AddSecondHandler(f func(*scenario.Trial, *measure.Second)) {
 	}
 }
 
-// AddProgressHandler makes the run call f with its progress, after the functions that were added before.
+// AddProgressHandler makes the run call f with its progress, after the functions that were added
+// before.
 func (o *Options) AddProgressHandler(f func(Progress)) {
 	before := o.Progress
 	o.Progress = func(p Progress) {

@@ -12,9 +12,9 @@ type rates map[string][]float64 // by trial name; the values are those of the re
 
 func (r rates) add(t *record.Trial) { r[t.Name] = append(r[t.Name], t.PerSecond) }
 
-// resolveRate computes the rate of a trial whose rate is specified as a percentage of another trial's
-// throughput. It uses the throughput of the same repeat of the other trial if that repeat has run.
-// Otherwise it uses the other trial's last repeat.
+// resolveRate computes the rate of a trial whose rate is specified as a percentage of another
+// trial's throughput. It uses the throughput of the same repeat of the other trial if that repeat
+// has run. Otherwise it uses the other trial's last repeat.
 func (r rates) resolveRate(t *scenario.Trial) error {
 	rate := &t.Load.Rate
 	if rate.SourceTrial == "" {

@@ -54,8 +54,8 @@ func clockReading(c *host.Clock) record.ClockReading {
 	return record.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
 }
 
-// joinErrors joins err and the errors in more. It omits errors whose text err already contains: if an
-// agent is lost, every request to it fails with the same error.
+// joinErrors joins err and the errors in more. It omits errors whose text err already contains: if
+// an agent is lost, every request to it fails with the same error.
 func joinErrors(err, more error) error {
 	if joined, ok := more.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {

@@ -35,8 +35,8 @@ type run struct {
 	guards         map[string]*guard.Guard // guards of running clusters, by cluster key
 }
 
-// currentCluster is the cluster that the trials currently use. Only one cluster runs at a time, so that
-// clusters do not compete for resources.
+// currentCluster is the cluster that the trials currently use. Only one cluster runs at a time, so
+// that clusters do not compete for resources.
 type currentCluster struct {
 	key          string
 	name         string           // for display

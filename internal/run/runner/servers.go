@@ -102,8 +102,8 @@ func findUpgrades(o *Options, self string) error {
 	return nil
 }
 
-// startsNoMembers reports whether this process starts none of a trial's members, because all of them are
-// placed on other hosts.
+// startsNoMembers reports whether this process starts none of a trial's members, because all of
+// them are placed on other hosts.
 func (o *Options) startsNoMembers(t *scenario.Trial) bool {
 	on := o.Scenario.MemberHosts(t)
 	on = on[:min(len(on), t.Cluster.Members)] // members are placed on hosts in turn
@@ -187,8 +187,8 @@ func (r *run) checkLaunch(ctx context.Context, t *scenario.Trial, s cluster.Serv
 	return nil
 }
 
-// checkNetworkSupport returns an error if a cluster needs separate networks for its members but the host
-// does not support this.
+// checkNetworkSupport returns an error if a cluster needs separate networks for its members but the
+// host does not support this.
 func checkNetworkSupport(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 	if !c.FaultNetwork {
 		return nil

@@ -43,19 +43,20 @@ type Progress struct {
 	P99       float64
 	Errors    uint64 // errors in the trial so far, including its warm-up
 	InFlight  int64
-	// Succeeded is the number of operations that have succeeded since the window opened. InWindow is the
-	// time since the window opened; it stops when the window closes.
+	// Succeeded is the number of operations that have succeeded since the window opened.
+	// WindowElapsed is the time since the window opened; it stops when the window closes.
 	Succeeded     uint64
 	WindowElapsed time.Duration
-	// FinishedShare is the share of the trial's warm-up and window that is finished, from 0 to 1. TrialRemaining
-	// is the remaining time of the warm-up and the window. Both are 0 if unknown.
+	// FinishedShare is the share of the trial's warm-up and window that is finished, from 0 to 1.
+	// TrialRemaining is the remaining time of the warm-up and the window. Both are 0 if unknown.
 	FinishedShare  float64
 	TrialRemaining time.Duration
-	// Elapsed and Remaining are the elapsed and the remaining time of the whole run. Left is 0 if
-	// unknown. If a trial ends after a given number of operations, its remaining time is estimated
-	// from the rates so far. Left includes the times before and after loads (starts, preloads,
-	// drains, clean-ups, checks), which are assumed to be the same as in the finished trials.
-	// AtLeast is set if no trial has finished yet, so that Remaining does not include these times.
+	// Elapsed and Remaining are the elapsed and the remaining time of the whole run. Remaining is 0
+	// if unknown. If a trial ends after a given number of operations, its remaining time is
+	// estimated from the rates so far. Remaining includes the times before and after loads (starts,
+	// preloads, drains, clean-ups, checks), which are assumed to be the same as in the finished
+	// trials. IsMinimum is set if no trial has finished yet, so that Remaining does not include
+	// these times.
 	Elapsed, Remaining time.Duration
 	IsMinimum          bool
 	// Result is the result of the trial that has just ended. It is set in the stage TrialDone.

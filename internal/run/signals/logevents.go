@@ -71,8 +71,8 @@ func NewListener(signal Signaller, from time.Time) *Listener {
 type Reading struct {
 	At time.Time
 	// Ahead is how far the clock of the line's timestamp was ahead of the clock of this process. If
-	// Unsure is set, Ahead is unknown, and Line uses the time at which the line was read in place
-	// of the timestamp.
+	// AheadUnknown is set, Ahead is unknown, and Line uses the time at which the line was read in
+	// place of the timestamp.
 	Ahead        time.Duration
 	AheadUnknown bool
 }

@@ -176,10 +176,10 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 	return string(text), err
 }
 
-// MeasureConnect measures one network round trip: the time in which the member's kernel accepts a TCP
-// connection, without involving the member's program. If secure is not nil, MeasureConnect also completes
-// the TLS handshake, because servers log connections that end without a handshake. The handshake is
-// not part of the measured time.
+// MeasureConnect measures one network round trip: the time in which the member's kernel accepts a
+// TCP connection, without involving the member's program. If secure is not nil, MeasureConnect also
+// completes the TLS handshake, because servers log connections that end without a handshake. The
+// handshake is not part of the measured time.
 func MeasureConnect(ctx context.Context, endpoint string, secure *tls.Config) (time.Duration, error) {
 	began := measure.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
@@ -258,8 +258,8 @@ func (w *metricLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// isRequested reports whether a line is a sample of one of the given metrics or declares the type of such
-// a metric.
+// isRequested reports whether a line is a sample of one of the given metrics or declares the type
+// of such a metric.
 func (w *metricLines) isRequested(line []byte) bool {
 	if rest, ok := bytes.CutPrefix(line, []byte("# TYPE ")); ok {
 		line = rest
@@ -346,8 +346,8 @@ func parseLines(text string) metricValues {
 	return f
 }
 
-// selectMetrics selects the metrics with the given names from the values of a source. If several names
-// belong to the same metric, pick adds up the values that exist.
+// selectMetrics selects the metrics with the given names from the values of a source. If several
+// names belong to the same metric, selectMetrics adds up the values that exist.
 func selectMetrics(f metricValues, names []store.MetricName) store.Sample {
 	sample := store.Sample{}
 	for _, n := range names {

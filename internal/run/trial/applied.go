@@ -33,8 +33,8 @@ func (m *members) newest(ctx context.Context) int64 {
 }
 
 // catchUp waits until every member reports that it has applied all writes that existed when catchUp
-// was called. behind contains the members that did not report this in time, and waited is the
-// duration of the wait. If the wait is long, catchUp calls slow repeatedly.
+// was called. lagging contains the members that did not report this in time, and waited is the
+// duration of the wait. If the wait is long, catchUp calls onSlow repeatedly.
 func (m *members) catchUp(ctx context.Context, onSlow func()) (lagging map[int]bool, waited time.Duration) {
 	applier, ok := m.admin.(store.Applier)
 	if !ok {

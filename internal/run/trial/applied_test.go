@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lagging is a cluster whose second member applies the newest write late, at the time `from`.
+// lagging is a cluster whose second member applies the newest write late, at the time `appliedAt`.
 type lagging struct {
 	answers
 	appliedAt time.Time // time from which the member has applied the write

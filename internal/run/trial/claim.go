@@ -45,9 +45,9 @@ func (t *Trial) checkRights(ctx context.Context, m *members) error {
 		strings.Join(t.Spec.Load.ClusterWideChanges(), " and "), strings.Join(missing, ", and "))
 }
 
-// removesSingly reports whether the trial removes its keys one by one. In a running cluster, it does so if
-// the store has no command that would remove exactly these keys: if the keys have no prefix, or if
-// the store cannot delete by prefix.
+// removesSingly reports whether the trial removes its keys one by one. In a running cluster, it
+// does so if the store has no command that would remove exactly these keys: if the keys have no
+// prefix, or if the store cannot delete by prefix.
 func (t *Trial) removesSingly() bool {
 	l := &t.Spec.Load
 	if t.Cluster.Guard == nil || !l.WritesKeys() || l.Cleanup.KeepKeys || l.Overwrite || t.hasScriptedKeys() {

@@ -22,8 +22,8 @@ const (
 	cleanupTime  = 3 * time.Minute
 	reclaimTime  = 5 * time.Minute
 	cleanupPause = 500 * time.Millisecond
-	// cleanupRequestTimeout limits the duration of one request. If a paused member does not respond, the next
-	// request is sent to another member.
+	// cleanupRequestTimeout limits the duration of one request. If a paused member does not
+	// respond, the next request is sent to another member.
 	cleanupRequestTimeout = 20 * time.Second
 )
 
@@ -134,8 +134,8 @@ func keysLeft(c *record.Cleanup) error {
 	return nil
 }
 
-// cleanUpFailed cleans up after a trial that has no result. It returns err, joined with the error of the
-// clean-up, if any.
+// cleanUpFailed cleans up after a trial that has no result. It returns err, joined with the error
+// of the clean-up, if any.
 func (c *cleaner) cleanUpFailed(a *load.Assignment, err error) error {
 	return errors.Join(err, keysLeft(c.run(a)))
 }

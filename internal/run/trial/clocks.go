@@ -65,8 +65,8 @@ type ownClock struct {
 // minClockChange is the smallest change of the clock that is reported.
 const minClockChange = time.Millisecond
 
-// detectChange returns by how much the clock was set since the previous call, or 0. The argument `is` is
-// how far the clock is ahead now.
+// detectChange returns by how much the clock was set since the previous call, or 0. The argument
+// `ahead` is how far the clock is ahead now.
 func (c *ownClock) detectChange(ahead time.Duration) (change time.Duration) {
 	if change = ahead - c.lastAhead; change.Abs() < minClockChange {
 		return 0

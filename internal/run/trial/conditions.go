@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// weakerReads returns the store's explanations for those consistency levels in the mix that are weaker
-// in this store than their names promise. It returns nil if the mix contains no such level.
+// weakerReads returns the store's explanations for those consistency levels in the mix that are
+// weaker in this store than their names promise. It returns nil if the mix contains no such level.
 func weakerReads(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 	var out map[string]string
 	for level, text := range s.WeakerReads {

@@ -12,10 +12,11 @@ import (
 // Elections are known from two sources: the log of the elected member, and the members' status. The
 // log contains the exact time. The status shows an election only some time afterwards.
 const (
-	// maxClockDifference limits the difference between the clock of a log and the clock of this process.
+	// maxClockDifference limits the difference between the clock of a log and the clock of this
+	// process.
 	maxClockDifference = time.Second
-	// maxLogDelay is the maximum delay after which an election that was seen in the status also appears
-	// in a log.
+	// maxLogDelay is the maximum delay after which an election that was seen in the status also
+	// appears in a log.
 	maxLogDelay = time.Second
 )
 
@@ -23,7 +24,7 @@ const (
 type elections struct {
 	mu        sync.Mutex
 	logged    []election // reported by logs
-	pending   []election // pending in the status, but not in a log yet
+	pending   []election // seen in the status, but not in a log yet
 	unmatched []election // seen in the status and not reported by any log
 }
 
@@ -93,7 +94,7 @@ func (l *elections) countBetween(from, to time.Time) int {
 	return l.count(func(at time.Time) bool { return !at.Before(from) && !at.After(to) })
 }
 
-// count counts the elections at times for which the function `is` returns true.
+// count counts the elections at times for which the function `matches` returns true.
 func (l *elections) count(matches func(at time.Time) bool) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// followerConfig returns the configuration of the follower, which asks the members for their status. If
-// the load's target is a role, the follower asks more often, because the load must move when
-// another member takes the role.
+// followerConfig returns the configuration of the follower, which asks the members for their
+// status. If the load's target is a role, the follower asks more often, because the load must move
+// when another member takes the role.
 func (w *monitor) followerConfig() cluster.Config {
 	every := cluster.SlowInterval
 	if mode := w.t.Spec.Load.Target.Mode; mode == kv.LeaderOnly || mode == kv.Followers {
@@ -28,8 +28,8 @@ func (w *monitor) followerConfig() cluster.Config {
 	}
 }
 
-// setTarget sets the generator's endpoints and term before the generator runs. at contains the endpoints
-// for which the generator was prepared.
+// setTarget sets the generator's endpoints and term before the generator runs. endpoints contains
+// the endpoints for which the generator was prepared.
 func (w *monitor) setTarget(g retargetable, endpoints []string) {
 	w.generator, w.targetEndpoints = g, endpoints
 	w.term(w.m.leaderTerm())
@@ -90,8 +90,8 @@ func (w *monitor) recordChange(c cluster.Change, name string) {
 	}
 }
 
-// recordUnlogged records the elections that were seen in the status before the given time and that no log
-// has reported.
+// recordUnlogged records the elections that were seen in the status before the given time and that
+// no log has reported.
 func (w *monitor) recordUnlogged(before time.Time) {
 	for _, e := range w.elections.unlogged(before) {
 		_ = w.out.Event(e.event()) // the writer remembers an error

@@ -110,11 +110,12 @@ func setPressure(r *record.MachineRow, p *probe.Pressure) {
 	r.MemoryStalled, r.MemoryFull = roundedValue(p.MemorySome), roundedValue(p.MemoryFull)
 }
 
-// countValue converts a count to a value in a row. A negative count means that the value is unknown.
+// countValue converts a count to a value in a row. A negative count means that the value is
+// unknown.
 func countValue(n int64) float64 { return roundedValue(float64(n)) }
 
-// roundedValue converts a number to a value in a row, rounded to a millionth. A negative number means
-// that the value is unknown.
+// roundedValue converts a number to a value in a row, rounded to a millionth. A negative number
+// means that the value is unknown.
 func roundedValue(x float64) float64 {
 	if x < 0 {
 		return math.NaN()

@@ -24,8 +24,8 @@ func (e *notStartedError) Error() string { return e.cause.Error() }
 // Unwrap returns the reason.
 func (e *notStartedError) Unwrap() error { return e.cause }
 
-// answerNotes returns notes about responses that are stale or cannot be verified. Neither counts as a
-// wrong response.
+// answerNotes returns notes about responses that are stale or cannot be verified. Neither counts as
+// a wrong response.
 func answerNotes(m *measure.Totals) (notes []string) {
 	if n := m.Outcomes[kv.Stale]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned an older value that quorumbench had written, or found no value although quorumbench had written one.", n))

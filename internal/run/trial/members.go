@@ -63,9 +63,9 @@ func (m *members) queryStatus(ctx context.Context) ([]cluster.Change, error) {
 	return changes, err
 }
 
-// connectMembers asks all members for their status. It waits no longer than the time `within`. If a member
-// that may only be slow does not respond, meet asks all members once more. Without the member's ID,
-// the role of the member that executed an operation would be unknown.
+// connectMembers asks all members for their status. It waits no longer than the time `within`. If a
+// member that may only be slow does not respond, connectMembers asks all members once more. Without
+// the member's ID, the role of the member that executed an operation would be unknown.
 func connectMembers(ctx context.Context, admin store.Admin, given []string, named map[string]string, within time.Duration) (m *members, err error) {
 	for range 2 {
 		m = &members{admin: admin, givenEndpoints: given, givenNames: named}

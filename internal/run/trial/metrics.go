@@ -16,8 +16,8 @@ import (
 
 // Intervals at which each member is asked for its metrics. At most 1/scrapeShare of the time is
 // spent waiting for a member's responses, so a member that responds slowly is asked less often. A
-// member that has never responded is asked at the interval maxScrapeInterval, because it will probably
-// never respond.
+// member that has never responded is asked at the interval maxScrapeInterval, because it will
+// probably never respond.
 const (
 	scrapeInterval    = time.Second
 	scrapeShare       = 20
@@ -26,8 +26,8 @@ const (
 	firstScrapeTimeout = time.Second
 )
 
-// metricsRecorder records the metrics that the members report during a load in stores.csv. It has one
-// goroutine for each member. These goroutines have a lower priority than the generator's loops.
+// metricsRecorder records the metrics that the members report during a load in stores.csv. It has
+// one goroutine for each member. These goroutines have a lower priority than the generator's loops.
 type metricsRecorder struct {
 	members []*memberScraper
 	quit    context.CancelFunc
@@ -44,9 +44,9 @@ type memberScraper struct {
 	scraper     *signals.Scraper            // nil if the store's members report no metrics
 	connect     bool                        // whether to also time TCP connections to the member
 	rowRequests chan struct{}               // receives a value when the window opens or closes
-	// fastestResponse is the duration of the member's fastest response, or 0 before the first response. It
-	// is an estimate of what a response costs the member. Slower responses are ignored, because the
-	// machine may be slow at the very times when samples matter most.
+	// fastestResponse is the duration of the member's fastest response, or 0 before the first
+	// response. It is an estimate of what a response costs the member. Slower responses are
+	// ignored, because the machine may be slow at the very times when samples matter most.
 	fastestResponse time.Duration
 	last            record.StoreRow
 	sizes           []sizeSample
@@ -190,8 +190,8 @@ type UnreadError struct{ Reason string }
 // Error returns a sentence.
 func (e *UnreadError) Error() string { return e.Reason }
 
-// scrapeBeforeLoad asks all members for their metrics before a load. If the load measures memory, weigh
-// returns an error if the memory usage of the first member is not available.
+// scrapeBeforeLoad asks all members for their metrics before a load. If the load measures memory,
+// scrapeBeforeLoad returns an error if the memory usage of the first member is not available.
 func (t *Trial) scrapeBeforeLoad(s *metricsRecorder) error {
 	if !t.Spec.Load.RequireMemory {
 		s.scrapeAll(firstScrapeTimeout)

@@ -70,8 +70,8 @@ type failedCompactions struct {
 	firstError string
 }
 
-// onChange is called by the load's loops when a response contains a new term or when a connection is
-// lost. It makes the follower ask the members for their status, unless the members have already
+// onChange is called by the load's loops when a response contains a new term or when a connection
+// is lost. It makes the follower ask the members for their status, unless the members have already
 // reported the term.
 func (w *monitor) onChange(term uint64, lost bool) {
 	if lost || term > w.m.leaderTerm() {
@@ -117,8 +117,8 @@ func (w *monitor) second(s *measure.Second) {
 	w.mu.Unlock()
 }
 
-// failRecording remembers the first error and stops the load, because a measurement without a record is
-// useless.
+// failRecording remembers the first error and stops the load, because a measurement without a
+// record is useless.
 func (w *monitor) failRecording(err error) {
 	if err != nil && w.err == nil {
 		w.err = err
@@ -154,7 +154,8 @@ func (w *monitor) sample(ctx context.Context) {
 	}
 }
 
-// recordClocks records the state of the hosts' clocks, and records an event for each clock that was set.
+// recordClocks records the state of the hosts' clocks, and records an event for each clock that was
+// set.
 func (w *monitor) recordClocks() {
 	for _, e := range w.sampler.recordClocks() {
 		_ = w.out.Event(e) // the writer remembers an error

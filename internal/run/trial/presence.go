@@ -39,8 +39,8 @@ func (s *source) presence() context.Context {
 	return nil
 }
 
-// recordLostHosts records which hosts with members were lost by the time when the load ended. It returns
-// the reason why the first of them was lost.
+// recordLostHosts records which hosts with members were lost by the time when the load ended. It
+// returns the reason why the first of them was lost.
 func (s *sampler) recordLostHosts() (first error) {
 	for i := range s.sources {
 		one := &s.sources[i]

@@ -43,8 +43,8 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 	}
 }
 
-// windowCounts counts the operations that ended since progress first saw that the window is open. The
-// counts are only displayed, not recorded.
+// windowCounts counts the operations that ended since progress first saw that the window is open.
+// The counts are only displayed, not recorded.
 type windowCounts struct {
 	openedAt     time.Time
 	done, failed uint64 // before the window

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// secondUse contains the processor time, in seconds, that was used in one second on a machine with two
-// processors. The processors were idle for the rest of the second.
+// secondUse contains the processor time, in seconds, that was used in one second on a machine with
+// two processors. The processors were idle for the rest of the second.
 type secondUse struct{ generator, member, others, stolen float64 }
 
 // A wait for a processor is attributed to the members only while members or the generator use all

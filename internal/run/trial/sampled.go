@@ -35,19 +35,19 @@ type sampledHost struct {
 	pids               []int
 	began              []float64      // start time of each process according to its first sample; -1 before the first sample
 	folders            map[int]string // data folder of each member, by index of the process
-	// diskServedElsewhere marks the processes whose reads and writes another process performs, because it
-	// serves their disk.
+	// diskServedElsewhere marks the processes whose reads and writes another process performs,
+	// because it serves their disk.
 	diskServedElsewhere   map[int]bool
 	nextFolderMeasurement time.Time // time before which folders are not measured again
-	// benchmarkGroups contains all process groups on the machine that belong to the benchmark. All hosts on
-	// the machine share it.
+	// benchmarkGroups contains all process groups on the machine that belong to the benchmark. All
+	// hosts on the machine share it.
 	benchmarkGroups *[]int
-	// localPIDs contains processes of quorumbench on this machine that are sampled through other hosts.
-	// They must not be counted as other programs.
+	// localPIDs contains processes of quorumbench on this machine that are sampled through other
+	// hosts. They must not be counted as other programs.
 	localPIDs []int
-	// sampledIndexes contains the indexes of the hosts whose processes are sampled through this host, because
-	// these hosts all see the same processes. The first index is that of this host. sees is nil if
-	// this host's processes are sampled through another host.
+	// sampledIndexes contains the indexes of the hosts whose processes are sampled through this
+	// host, because these hosts all see the same processes. The first index is that of this host.
+	// sampledIndexes is nil if this host's processes are sampled through another host.
 	sampledIndexes []int
 	// network is the name of the row for the host's network, if the host does not use its machine's
 	// network. If makesNetwork is set, the row is created from this host's samples.
@@ -56,7 +56,7 @@ type sampledHost struct {
 
 	use          *machineUse   // of the machine
 	samplingTime time.Duration // processor time that sampling has used so far
-	cost         []usageSample // values of collecting at the times of samples
+	cost         []usageSample // values of samplingTime at the times of samples
 }
 
 // checkProcesses checks a sample of the host's processes. first is the index of the first process
@@ -81,8 +81,9 @@ func (h *sampledHost) checkProcesses(processes []probe.ProcessUsage, first int) 
 // foldersShare limits the share of a processor that measuring data folders uses on average.
 const foldersShare = 0.001
 
-// measureFolders returns the disk space in bytes that the members' data folders use, by index of the
-// process. It returns nil if the next measurement is not due yet or if the host does not respond.
+// measureFolders returns the disk space in bytes that the members' data folders use, by index of
+// the process. It returns nil if the next measurement is not due yet or if the host does not
+// respond.
 func (h *sampledHost) measureFolders(ctx context.Context, now time.Time) map[int]int64 {
 	if len(h.folders) == 0 || now.Before(h.nextFolderMeasurement) {
 		return nil

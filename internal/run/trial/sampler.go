@@ -32,7 +32,7 @@ type sampler struct {
 	// field is nil if members cannot be restarted.
 	members func() []cluster.Member
 	// ahead returns how far this machine's clock is ahead of the clock that provides the trial's
-	// times. own detects when this machine's clock is set.
+	// times. ownClock detects when this machine's clock is set.
 	ahead    func() time.Duration
 	ownClock ownClock
 }
@@ -131,8 +131,8 @@ func (s *sampler) forEachHost(do func(i int, h *sampledHost)) {
 	elsewhere.Wait()
 }
 
-// recordCost records the processor time that sampling has used so far. The time of this record is from
-// the clock that measures the window.
+// recordCost records the processor time that sampling has used so far. The time of this record is
+// from the clock that measures the window.
 func (s *sampler) recordCost() {
 	sum := time.Duration(0)
 	now := measure.Now()
@@ -167,9 +167,9 @@ type hostSample struct {
 	folders map[int]int64
 }
 
-// sample samples the processes that are sampled through a host, and stores the samples in `to`. If
-// whole is set, the sample includes the machine and the processes of quorumbench. Otherwise it
-// includes only the members.
+// sample samples the processes that are sampled through a host, and stores the samples in
+// `results`. If includeMachine is set, the sample includes the machine and the processes of
+// quorumbench. Otherwise it includes only the members.
 func (s *sampler) sample(ctx context.Context, h *sampledHost, includeMachine bool, results []hostSample) {
 	first := func(of *sampledHost) int {
 		if includeMachine {
@@ -218,8 +218,8 @@ func (s *sampler) edge() {
 	}
 }
 
-// sampleMembers samples only the members' processes. These samples are used for the store's usage in the
-// window.
+// sampleMembers samples only the members' processes. These samples are used for the store's usage
+// in the window.
 func (s *sampler) sampleMembers(ctx context.Context) {
 	s.renumber()
 	all := make([]hostSample, len(s.hosts))
@@ -232,8 +232,8 @@ func (s *sampler) sampleMembers(ctx context.Context) {
 	s.recordCost()
 }
 
-// recordClocks records the states of the clocks. It returns an event for each clock that was set since the
-// last call.
+// recordClocks records the states of the clocks. It returns an event for each clock that was set
+// since the last call.
 func (s *sampler) recordClocks() (set []record.Event) {
 	now := measure.Now()
 	if by := s.ownClock.detectChange(s.ahead()); by != 0 {

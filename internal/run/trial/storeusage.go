@@ -18,12 +18,13 @@ type storeUsage struct {
 	mu      sync.Mutex
 	isLocal map[string]bool // whether a member's process is on the generator's machine, by the process's name
 	samples map[string][]usageSample
-	// earlierUsage contains, for each name, the usage of the earlier processes with this name. The usage
-	// of a restarted member starts at 0 again.
+	// earlierUsage contains, for each name, the usage of the earlier processes with this name. The
+	// usage of a restarted member starts at 0 again.
 	earlierUsage map[string]usageSample
 }
 
-// usageSample is the resource usage of a process up to a point in time, and its memory at that time.
+// usageSample is the resource usage of a process up to a point in time, and its memory at that
+// time.
 type usageSample struct {
 	at      time.Time
 	started float64 // start time in seconds since the machine booted; identifies the process
@@ -74,9 +75,9 @@ func (u *storeUsage) addEarlier(name string, now usageSample) usageSample {
 	return now
 }
 
-// usageBetween returns the usage of all members' processes between two times. here is the processor
-// time in seconds of the members on the generator's machine. all is nil if the usage of any process
-// is unknown.
+// usageBetween returns the usage of all members' processes between two times. localSeconds is the
+// processor time in seconds of the members on the generator's machine. all is nil if the usage of
+// any process is unknown.
 func (u *storeUsage) usageBetween(from, to time.Time) (all *record.StoreUsage, localSeconds float64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

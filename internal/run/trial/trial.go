@@ -29,12 +29,12 @@ type Trial struct {
 	Sources []Source         // the scenario's hosts that the trial uses, if some have clocks of their own
 	Tool    string           // quorumbench's version
 	// Server returns the server with which the members are restarted in a rolling upgrade. The
-	// parameter `to` is the version to which they are upgraded.
+	// parameter `version` is the version to which they are upgraded.
 	Server func(version string) (cluster.Server, error)
 	// Progress receives the trial's progress. It is not called concurrently.
 	Progress func(Progress)
-	// OnSecond receives every recorded second. It is not called concurrently. It must not modify the
-	// second. OnSecond may be nil.
+	// OnSecond receives every recorded second. It is not called concurrently. It must not modify
+	// the second. OnSecond may be nil.
 	OnSecond func(*measure.Second)
 	// Replayed returns the results of replaying a recording. It is called after the load. It is nil
 	// if the trial replays no recording.
@@ -64,7 +64,8 @@ type Cluster struct {
 	// Shared reports whether members run on the generator's machine. It is nil if this is unknown.
 	Shared *bool
 	// LocalPIDs contains the IDs of the processes on the generator's machine that were found to be
-	// members of a running cluster. Unfound is the reason why some of these processes are unknown.
+	// members of a running cluster. UnfoundReason is the reason why some of these processes are
+	// unknown.
 	LocalPIDs     []int
 	UnfoundReason string
 }

@@ -5,11 +5,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// newObserved returns the part of a trial's observations that is computed from the workers' reports.
-// store is the usage of all members in the window, or nil if unknown. here is the processor time,
-// in seconds, of the members on this machine. machine is this machine's name. On other machines,
-// the usage of other programs is unknown. If several machines are used, each share is the highest
-// of their shares.
+// newObserved returns the part of a trial's observations that is computed from the workers'
+// reports. store is the usage of all members in the window, or nil if unknown. localSeconds is the
+// processor time, in seconds, of the members on this machine. machine is this machine's name. On
+// other machines, the usage of other programs is unknown. If several machines are used, each share
+// is the highest of their shares.
 func newObserved(workers []load.Usage, store *record.StoreUsage, localSeconds *float64, machine string) record.Observed {
 	o := record.Observed{Store: store}
 	type process struct {

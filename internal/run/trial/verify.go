@@ -98,7 +98,7 @@ func (h *historian) reports() load.RecorderFactory {
 	return h.recorder
 }
 
-// close closes the files and returns the first error. If whole is true, close marks the files as
+// close closes the files and returns the first error. If complete is true, close marks the files as
 // complete. Further calls have no effect.
 func (h *historian) close(complete bool) error {
 	if h == nil {
@@ -120,8 +120,8 @@ func (h *historian) close(complete bool) error {
 	return h.err
 }
 
-// verifyAnswers reads all keys from each member and verifies the responses. It is called after the load
-// has ended and its faults are healed. It returns nil if the responses are not verified.
+// verifyAnswers reads all keys from each member and verifies the responses. It is called after the
+// load has ended and its faults are healed. It returns nil if the responses are not verified.
 func (h *historian) verifyAnswers(ctx context.Context, m *members, assignment *load.Assignment, res *load.Result) (*record.Verification, error) {
 	if h == nil {
 		return nil, nil
@@ -175,7 +175,8 @@ func (h *historian) verify(ctx context.Context) (*record.Verification, error) {
 	})
 }
 
-// errTooManyOperations reports that a history contains at least as many operations as the load has keys.
+// errTooManyOperations reports that a history contains at least as many operations as the load has
+// keys.
 var errTooManyOperations = errors.New("as many operations as keys")
 
 // written returns a bit set of the numbers of the keys that the load tried to write. It returns nil
@@ -205,7 +206,8 @@ func (h *historian) written(ctx context.Context) []uint64 {
 	return keyNumbers
 }
 
-// readMembers reads keys from each member. It reads the keys in only, or all keys if only is nil.
+// readMembers reads keys from each member. It reads the keys in keyNumbers, or all keys if
+// keyNumbers is nil.
 func (h *historian) readMembers(ctx context.Context, m *members, assignment *load.Assignment, keyNumbers []uint64) (all []record.ReadMember) {
 	own := h.t.Cluster.Store.Promises().MemberReadLevel
 	status := m.status()

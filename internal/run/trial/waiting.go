@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// progressEvery is the interval at which the trial's progress is reported. pollInterval is the interval
-// at which members are asked again if they do not agree yet.
+// progressInterval is the interval at which the trial's progress is reported. pollInterval is the
+// interval at which members are asked again if they do not agree yet.
 const (
 	progressInterval = 250 * time.Millisecond
 	pollInterval     = 100 * time.Millisecond

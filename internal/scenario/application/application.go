@@ -48,8 +48,8 @@ func Names(all []Application) (names []string) {
 	return names
 }
 
-// WindowChecker is an optional interface for applications whose settings need a minimum duration of the
-// measurement window.
+// WindowChecker is an optional interface for applications whose settings need a minimum duration of
+// the measurement window.
 type WindowChecker interface {
 	// CheckWindow checks whether a window of the given length is long enough for the settings,
 	// which are valid. way is an index into Ways. The results are like those of Check.
@@ -64,15 +64,15 @@ type Definition struct {
 	// loads.
 	Prefix     string
 	Parameters []Parameter
-	// SizeParameters lists the keys of the parameters that determine the size of the load. A capacity
-	// search can use any of them. Their values are whole numbers or rates. The first one is
-	// recommended.
+	// SizeParameters lists the keys of the parameters that determine the size of the load. A
+	// capacity search can use any of them. Their values are whole numbers or rates. The first one
+	// is recommended.
 	SizeParameters []string
-	// NoSearchReason is the reason why a capacity search is not possible if SizeParameters is empty. The text
-	// completes a sentence after the word "because".
+	// NoSearchReason is the reason why a capacity search is not possible if SizeParameters is
+	// empty. The text completes a sentence after the word "because".
 	NoSearchReason string
-	// KeyPattern matches the names of the application's keys without the prefix, or at least the start
-	// of these names.
+	// KeyPattern matches the names of the application's keys without the prefix, or at least the
+	// start of these names.
 	KeyPattern *regexp.Regexp
 	// Compacts is set if the application sometimes compacts the store's history, which affects all
 	// keys.
@@ -146,7 +146,7 @@ type Parameter struct {
 	Meaning        string // a phrase for help: "its nodes"
 	DifferenceName string // name in sentences about differences between two loads: "the nodes"
 	Unit           Unit
-	// Default is the value if none is given. Least and Most are the bounds.
+	// Default is the value if none is given. Min and Max are the bounds.
 	Default, Min, Max float64
 }
 

@@ -127,8 +127,8 @@ func (f *Fault) checkTraffic(*kindProperties) string {
 	return ""
 }
 
-// dividesAllMembers reports whether the fault names all members, although it may be of a kind that needs a
-// single member because it divides the cluster around that member.
+// dividesAllMembers reports whether the fault names all members, although it may be of a kind that
+// needs a single member because it divides the cluster around that member.
 func (f *Fault) dividesAllMembers() bool {
 	return f.Member.Mode == kv.AllMembers && slices.ContainsFunc(f.PossibleKinds(), func(k Kind) bool {
 		n := k.properties().network

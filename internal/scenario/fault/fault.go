@@ -79,14 +79,14 @@ func notAFault(s string) error {
 	return fmt.Errorf("%q is not a fault; write, for example, kill leader at 10s for 3s", strings.TrimSpace(s))
 }
 
-// FieldNames returns the keys that a fault can have. The key "do" is required. The key "member" is also
-// required, unless the fault affects the whole cluster.
+// FieldNames returns the keys that a fault can have. The key "do" is required. The key "member" is
+// also required, unless the fault affects the whole cluster.
 func FieldNames() []string {
 	return []string{"at", "do", "member", "for", "by", "of", "every", "repeat", "from", "direction", "to"}
 }
 
-// ParseFields returns the fault with the given texts of its fields. If a field is wrong, ParseFields
-// also returns its key. If a field is missing, the returned key is empty.
+// ParseFields returns the fault with the given texts of its fields. If a field is wrong,
+// ParseFields also returns its key. If a field is missing, the returned key is empty.
 func ParseFields(texts map[string]string) (f Fault, field string, err error) {
 	for _, key := range slices.Sorted(maps.Keys(texts)) { // "do" sorts before the keys that depend on it
 		if err := f.set(key, texts[key]); err != nil {

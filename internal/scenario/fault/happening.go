@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Injection is a single injection of a fault. Its fields Every, Repeat and Of are always zero, and
-// Do is never Random.
+// Injection is a single injection of a fault. Its fields Every, Repeat and Kinds are always zero,
+// and Kind is never Random.
 type Injection struct {
 	Fault
 	// MemberChoice is a random number that selects the member if the fault's member is "any".
@@ -23,8 +23,8 @@ func Schedule(all []Fault, window time.Duration, seed uint64) []Injection {
 	return schedule(all, window, seed, false)
 }
 
-// WorstCaseSchedule returns the schedule for checks that must hold for every seed. In it, a random fault
-// lasts as long as the whole interval in which it may occur.
+// WorstCaseSchedule returns the schedule for checks that must hold for every seed. In it, a random
+// fault lasts as long as the whole interval in which it may occur.
 func WorstCaseSchedule(all []Fault, window time.Duration) []Injection {
 	return schedule(all, window, 0, true)
 }
@@ -83,8 +83,8 @@ func (h *Injection) AffectedTraffic() (peers, clients bool) {
 	return h.Partners != Clients, h.Partners != Peers
 }
 
-// randomize chooses the kind of a random fault, and a random start within the period Every, in whole
-// milliseconds.
+// randomize chooses the kind of a random fault, and a random start within the period Every, in
+// whole milliseconds.
 func (f *Fault) randomize(h *Injection, random *rand.Rand) {
 	h.Kind = f.Kinds[random.IntN(len(f.Kinds))]
 	row := h.Kind.properties()
@@ -102,7 +102,8 @@ func (f *Fault) randomize(h *Injection, random *rand.Rand) {
 	}
 }
 
-// injectionCount returns how often the fault is injected in a window. The result is at most MaxFaults+1.
+// injectionCount returns how often the fault is injected in a window. The result is at most
+// MaxFaults+1.
 func (f *Fault) injectionCount(window time.Duration) int {
 	length := f.Duration
 	if f.Kind == Random {
@@ -125,8 +126,8 @@ func (f *Fault) PossibleKinds() []Kind {
 	return []Kind{f.Kind}
 }
 
-// properties returns the properties of the fault's kind. For a random fault, it combines the requirements
-// of all its possible kinds.
+// properties returns the properties of the fault's kind. For a random fault, it combines the
+// requirements of all its possible kinds.
 func (f *Fault) properties() *kindProperties {
 	if f.Kind != Random {
 		return f.Kind.properties()

@@ -91,8 +91,8 @@ var kinds = [numKinds]kindProperties{
 	Random:         {name: "random"},
 }
 
-// endsWithOperation is the reason why the key "for" is not allowed if the store's own operation determines
-// how long the fault lasts.
+// endsWithOperation is the reason why the key "for" is not allowed if the store's own operation
+// determines how long the fault lasts.
 const endsWithOperation = "ends when the store has completed the operation; remove the field \"for\""
 
 // featurePtr returns a pointer to the given feature.
@@ -111,13 +111,13 @@ const (
 // kindProperties holds the properties of a kind of fault.
 type kindProperties struct {
 	name string // name in scenario files
-	// noDurationReason is the reason why the kind does not allow the key "for". The text completes a
-	// sentence that starts with the fault. It is empty for kinds that require the key.
+	// noDurationReason is the reason why the kind does not allow the key "for". The text completes
+	// a sentence that starts with the fault. It is empty for kinds that require the key.
 	noDurationReason string
 	// amountHelp describes the key "by", with an example, for kinds that require this key.
 	amountHelp string
-	// hasLeadTime is set if the key "by" is allowed, and states how long before the fault its preparation
-	// starts.
+	// hasLeadTime is set if the key "by" is allowed, and states how long before the fault its
+	// preparation starts.
 	hasLeadTime bool
 	// needsDisk is set if the member's data must be on a disk that fails on request.
 	needsDisk bool
@@ -163,8 +163,8 @@ func (k Kind) RequiredFeature() *kv.Feature { return k.properties().feature }
 // AffectsCluster reports whether the fault affects the whole cluster instead of one member.
 func (k Kind) AffectsCluster() bool { return k.properties().scope == wholeCluster }
 
-// ChangesCluster reports whether the cluster is different after the fault, so that no other trial may use
-// it.
+// ChangesCluster reports whether the cluster is different after the fault, so that no other trial
+// may use it.
 func (k Kind) ChangesCluster() bool { return k.properties().changesCluster }
 
 // withMember returns the names of the kind and of the member that it affects.

@@ -9,7 +9,7 @@ import (
 )
 
 // Traffic selects the packets that a network fault affects, and describes the part of the fault's
-// effect that By does not describe. The zero value means that no such settings are given.
+// effect that Amount does not describe. The zero value means that no such settings are given.
 type Traffic struct {
 	Partners   Partners
 	Direction  Direction
@@ -92,9 +92,9 @@ func (t *Traffic) rate() string {
 
 // networkKind holds additional properties of a network fault's kind.
 type networkKind struct {
-	// noPartnersReason is the reason why the kind does not allow the key "from": the kind itself determines
-	// which packets it affects. noDirectionReason is the reason why the kind does not allow the key
-	// "direction". Both complete a sentence, and are empty if the key is allowed.
+	// noPartnersReason is the reason why the kind does not allow the key "from": the kind itself
+	// determines which packets it affects. noDirectionReason is the reason why the kind does not
+	// allow the key "direction". Both complete a sentence, and are empty if the key is allowed.
 	noPartnersReason, noDirectionReason string
 	// shareHelp describes the key "by", and to describes the key "to", for kinds that require these
 	// keys.

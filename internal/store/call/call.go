@@ -148,7 +148,7 @@ type Part struct {
 	// Number depends on the action. For Compare it is the revision or version to compare with; for
 	// Read, the revision to read at; for Watch, the first revision; for Compaction, the revision;
 	// for Grant and Write, the time to live in seconds, if there is one; for Unwatch, the watcher's
-	// number. For Other it depends on the method.
+	// number. For OtherAction it depends on the method.
 	Number int64
 	// Limit is the maximum number of keys in a Read, or 0 for all keys. For a Grant it is the lock
 	// delay in milliseconds plus 1, or 0 for the store's default.
@@ -160,8 +160,8 @@ type Part struct {
 	// Name is the lease's name, in a store that identifies leases by names. It is set only in
 	// replayed calls and is never recorded.
 	Name []byte
-	// MaxCreateRevision limits a Read to keys that were created at or before this revision; 0 for no limit. It
-	// is set only in calls that applications send, and is never recorded.
+	// MaxCreateRevision limits a Read to keys that were created at or before this revision; 0 for
+	// no limit. It is set only in calls that applications send, and is never recorded.
 	MaxCreateRevision int64
 }
 
@@ -178,7 +178,7 @@ type Call struct {
 	Method string // the method's name in the protocol, such as KV/Put
 	Pushed bool   // the server sent this message without a request; it contains a watcher's events
 	Code   uint16 // the protocol's error code; 0 means success
-	// Guarded is set if the call has guards. Held is set if all of them held.
+	// Guarded is set if the call has guards. GuardsHeld is set if all of them held.
 	Guarded, GuardsHeld    bool
 	RequestSize, ReplySize int   // size in bytes of the request and of the reply
 	Revision               int64 // the store's revision in the reply; 0 if unknown
@@ -197,7 +197,7 @@ func (c *Call) OK() bool { return c.Duration >= 0 && c.Code == 0 }
 type Gap struct {
 	At   int64  // when the gap was noticed, in nanoseconds since the start
 	Conn uint32 // the connection's number; 0 if several connections are affected
-	// MissingCalls is the number of missing calls. Calls is 0 if the rest of the connection cannot be
+	// MissingCalls is the number of missing calls. It is 0 if the rest of the connection cannot be
 	// decoded, so that the number is unknown.
 	MissingCalls uint64
 	Reason       string // the reason, as a clause with a subject and a predicate

@@ -115,8 +115,8 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 // Tap implements store.Tapped.
 func (s *Store) Tap(cfg store.TapConfig) store.Tap { return s.dialect().Tap(cfg) }
 
-// CanReplay implements store.Replayer. It returns false for deletes, transactions, and sessions with
-// their locks, because cetcd does not support them.
+// CanReplay implements store.Replayer. It returns false for deletes, transactions, and sessions
+// with their locks, because cetcd does not support them.
 func (*Store) CanReplay(r *call.Call) bool { return consul.CanReplayKeys(r) }
 
 // RequiredKey implements store.Replayer. It returns nil because no key depends on another key.
@@ -135,8 +135,9 @@ func (s *Store) dialect() *consul.Dialect {
 	}}
 }
 
-// failureOutcome returns the outcome and text for a response with a status other than 200. A 400 response
-// to a write may hide an etcd error, so its outcome is indefinite. A redirect is a definite error.
+// failureOutcome returns the outcome and text for a response with a status other than 200. A 400
+// response to a write may hide an etcd error, so its outcome is indefinite. A redirect is a
+// definite error.
 func failureOutcome(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	text = httpkv.AppendText(nil, r)
 	switch {

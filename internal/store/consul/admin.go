@@ -331,8 +331,8 @@ func reason(ctx context.Context, err error) string {
 	return fmt.Sprintf("HTTP status %d", status.Code)
 }
 
-// UncheckedUserReason implements store.Admin. If ACLs are disabled, an agent refuses to describe the
-// request's token, which shows that it does not check tokens.
+// UncheckedUserReason implements store.Admin. If ACLs are disabled, an agent refuses to describe
+// the request's token, which shows that it does not check tokens.
 func (a *admin) UncheckedUserReason(ctx context.Context) (string, error) {
 	c, err := a.firstClient(ctx)
 	if err != nil {

@@ -39,8 +39,8 @@ func CanReplay(r *call.Call) bool {
 	return !r.Pushed && len(r.Parts) > 0
 }
 
-// CanReplayKeys reports whether a recorded call can be replayed, reads or writes only keys, and uses
-// no lock.
+// CanReplayKeys reports whether a recorded call can be replayed, reads or writes only keys, and
+// uses no lock.
 func CanReplayKeys(r *call.Call) bool {
 	locks := slices.ContainsFunc(r.Parts, func(p call.Part) bool { return p.Target == call.LeaseTarget })
 	return (r.Method == methodGet || r.Method == methodPut) && !locks && CanReplay(r)
@@ -281,8 +281,8 @@ func (c *codec) parseReplayedResult(s *httpkv.JSONScanner) {
 	}
 }
 
-// parseGrant parses the response to a request that creates a session. It sets the event's value to the
-// session's name.
+// parseGrant parses the response to a request that creates a session. It sets the event's value to
+// the session's name.
 func (c *codec) parseGrant(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)

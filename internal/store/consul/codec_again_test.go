@@ -38,7 +38,8 @@ func recorded() (calls []call.Call) {
 	return calls
 }
 
-// replayedRequest returns a codec that has replayed a recorded call, and the bytes that the codec sent.
+// replayedRequest returns a codec that has replayed a recorded call, and the bytes that the codec
+// sent.
 func replayedRequest(request *call.Call) (*codec, string) {
 	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: request, Range: &store.RangeOp{Keys: replayedKeys{}}}
 	if kind, _, ok := request.Kind(); ok {

@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// failureOutcome returns the outcome and text for a response with a status other than 200. Consul sends
-// most errors with status 500 and an error text, which may be part of a longer text. So the error
-// text takes precedence over the status. The outcome is a definite error only if the response
+// failureOutcome returns the outcome and text for a response with a status other than 200. Consul
+// sends most errors with status 500 and an error text, which may be part of a longer text. So the
+// error text takes precedence over the status. The outcome is a definite error only if the response
 // proves that the data did not change.
 func failureOutcome(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	outcome = httpkv.OutcomeOf(r.Status)

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// setWrongResponse changes an event to the outcome for a wrong response. why is a format string whose only
-// argument is the server's name.
+// setWrongResponse changes an event to the outcome for a wrong response. reason is a format string
+// whose only argument is the server's name.
 func (c *codec) setWrongResponse(e *store.Event, reason string) {
 	*e = store.Event{Tag: e.Tag, ExtraRequests: e.ExtraRequests, Outcome: kv.WrongResponse, Text: fmt.Appendf(nil, reason, c.Name)}
 }
@@ -32,8 +32,8 @@ func (c *codec) setMalformed(e *store.Event) {
 	}
 }
 
-// parseWritten parses the response to a write of one key. cetcd responds false to an etcd error, too. So
-// false means a conflict only if the operation is a compare-and-set.
+// parseWritten parses the response to a write of one key. cetcd responds false to an etcd error,
+// too. So false means a conflict only if the operation is a compare-and-set.
 func (c *codec) parseWritten(body []byte, e *store.Event) {
 	if c.Kind == kv.Delete {
 		e.Count = -1 // the response is true even if the key did not exist
@@ -172,7 +172,8 @@ func (c *codec) parseList(body []byte, e *store.Event) {
 	}
 }
 
-// passEntry passes a key to the operation's store.Keys. It returns false if the value is not base64.
+// passEntry passes a key to the operation's store.Keys. It returns false if the value is not
+// base64.
 func (c *codec) passEntry(k *entry) (ok bool) {
 	at := len(c.buf)
 	var key, value []byte

@@ -65,8 +65,9 @@ func (c *codec) List(level kv.Consistency) {
 // Remove implements httpkv.API.
 func (c *codec) Remove(key []byte) { c.Send(c.Head(http1.AppendPath(c.Begin(c.del), key))) }
 
-// commonPrefix returns the longest common prefix of the keys in [from, to) that can be used in a URL
-// path. If the prefix's last segment is special in paths, such as "..", commonPrefix removes it.
+// commonPrefix returns the longest common prefix of the keys in [from, to) that can be used in a
+// URL path. If the prefix's last segment is special in paths, such as "..", commonPrefix removes
+// it.
 func commonPrefix(from, to []byte) []byte {
 	n, start := 0, 0
 	for n < len(from) && n < len(to) && from[n] == to[n] {

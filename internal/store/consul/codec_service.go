@@ -123,8 +123,8 @@ func (c *codec) parseChecks(body []byte, e *store.Event) {
 	}
 }
 
-// appendServiceChanges handles the list of a service's healthy instances. It reports an instance as new
-// if the index of the instance or of one of its checks has changed.
+// appendServiceChanges handles the list of a service's healthy instances. It reports an instance as
+// new if the index of the instance or of one of its checks has changed.
 func (c *codec) appendServiceChanges(body []byte, index int64, events []store.Event, failure *store.Event) []store.Event {
 	w := &c.watch
 	s := httpkv.NewJSONScanner(body)

@@ -13,8 +13,9 @@ import (
 type Dialect struct {
 	// StoreInfo holds the server's name for messages, and its operations.
 	httpkv.StoreInfo
-	// AlwaysJSON is set if the server ignores parameters without a value, such as ?raw, and responds to a
-	// read of one key with a AlwaysJSON list. The list is empty if the key does not exist.
+	// AlwaysJSON is set if the server ignores parameters without a value, such as ?raw, and
+	// responds to a read of one key with a AlwaysJSON list. The list is empty if the key does not
+	// exist.
 	AlwaysJSON bool
 	// QueryWait is how long a blocking query waits. 0 means the server's default.
 	QueryWait time.Duration
@@ -49,7 +50,7 @@ type codec struct {
 
 	watch         watcherState
 	lastTick      int64  // time of the latest call of Tick
-	queriesAtTick uint64 // the watcher's number of queries at time ticked
+	queriesAtTick uint64 // the watcher's number of queries at time lastTick
 	queryOverdue  bool   // the latest query is overdue
 }
 
@@ -138,10 +139,10 @@ type watcherState struct {
 	end              []byte        // end of the interval (exclusive), or nil to watch only key
 	holder           bool          // key is a lock; the watcher's events contain its holder
 	service          bool          // key is a service's name; the watcher reports the service's healthy instances
-	wait             time.Duration // how long each query waits; 0 for the dialect's Wait
+	wait             time.Duration // how long each query waits; 0 for the dialect's QueryWait
 	start            int64         // first requested index; 0 once a response has reached it
 	index            int64         // index of the latest response; 0 if the next query requests the current state
-	hasKnown         bool          // the field known contains the state from the previous response
+	hasKnown         bool          // knownKeys contains the state from the previous response
 	knownKeys        keyVersions
 	nextKeys         keyVersions // state from the response that is being parsed
 	queries          uint64

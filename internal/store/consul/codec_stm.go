@@ -357,8 +357,8 @@ func (t *stm) fail(outcome kv.Outcome, text []byte) {
 	t.result = store.Event{Outcome: outcome, Text: t.text}
 }
 
-// STMLost implements httpkv.API. If the transaction was already committed, its outcome stays OK even
-// if the lock was not released. In that case the session still holds the lock when its next
+// STMLost implements httpkv.API. If the transaction was already committed, its outcome stays OK
+// even if the lock was not released. In that case the session still holds the lock when its next
 // transaction starts.
 func (c *codec) STMLost(written bool, events []store.Event) []store.Event {
 	t := &c.stm

@@ -156,9 +156,9 @@ func (c *codec) appendChanges(r *http1.Response, events []store.Event, failure *
 	return events
 }
 
-// isChanged reports whether a key's ModifyIndex differs from the known one. i is the position in w.known
-// to compare with. A ModifyIndex below the watcher's start is never news, because a new leader may
-// at first know less than the previous leader.
+// isChanged reports whether a key's ModifyIndex differs from the known one. i is the position in
+// w.knownKeys to compare with. A ModifyIndex below the watcher's start never counts as a change,
+// because a new leader may at first know less than the previous leader.
 func (w *watcherState) isChanged(i int, key []byte, mod int64) bool {
 	if !w.hasKnown {
 		return w.start > 0 && mod >= w.start
@@ -178,10 +178,10 @@ func (c *codec) event(key, value []byte, index, version int64) store.Event {
 	return e
 }
 
-// appendDeletions appends deletion events for known keys that the response does not contain. It starts
-// at position i of the known keys. It stops at the first key that is not less than limit or, if
-// limit is nil, after the last key. It returns the position at which it stopped. If the response is
-// older than the first requested index, appendDeletions appends no events.
+// appendDeletions appends deletion events for known keys that the response does not contain. It
+// starts at position i of the known keys. It stops at the first key that is not less than limit or,
+// if limit is nil, after the last key. It returns the position at which it stopped. If the response
+// is older than the first requested index, appendDeletions appends no events.
 func (c *codec) appendDeletions(events []store.Event, i int, limit []byte, index int64) ([]store.Event, int) {
 	w := &c.watch
 	for ; w.hasKnown && i < len(w.knownKeys.ends); i++ {

@@ -58,8 +58,8 @@ func (a *admin) askLimited(ctx context.Context, i int) store.Member {
 	return a.remember(i, m, rpc, leader)
 }
 
-// serverOnHost returns the RPC address of the only server on the endpoint's host, or "" if that host
-// has no server or several servers.
+// serverOnHost returns the RPC address of the only server on the endpoint's host, or "" if that
+// host has no server or several servers.
 func serverOnHost(endpoint string, peers []string) (rpc string) {
 	host, _, err := net.SplitHostPort(endpoint)
 	if err != nil {

@@ -46,8 +46,8 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 // maxSnapshot limits how many bytes of a snapshot are read.
 const maxSnapshot = 16 << 30
 
-// PerformMaintenance implements store.Operator. The only supported feature is kv.Snapshots. A follower takes a
-// snapshot of its own state.
+// PerformMaintenance implements store.Operator. The only supported feature is kv.Snapshots. A
+// follower takes a snapshot of its own state.
 func (a *admin) PerformMaintenance(ctx context.Context, feature kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
 	i := slices.Index(a.endpoints, member.Endpoint)
 	if feature != kv.Snapshots || i < 0 {

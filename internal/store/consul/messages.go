@@ -66,8 +66,8 @@ func findVerb(name string) *verb {
 	return nil
 }
 
-// partVerb returns the verb for the part p. compare is the part with the condition of p; it is nil if
-// p has no condition, and p itself if p is a condition. If no verb matches, partVerb returns
+// partVerb returns the verb for the part p. compare is the part with the condition of p; it is nil
+// if p has no condition, and p itself if p is a condition. If no verb matches, partVerb returns
 // get-or-empty.
 func partVerb(compare, p *call.Part) *verb {
 	want := verb{action: p.Action, guard: partGuard(compare, p)}

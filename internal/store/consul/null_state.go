@@ -40,8 +40,8 @@ type nullMember struct {
 
 const nullPrefix = "/v1/kv/"
 
-// appendJSONResponse appends a response whose body is content as JSON. The encoding of content must not
-// fail.
+// appendJSONResponse appends a response whose body is content as JSON. The encoding of content must
+// not fail.
 func appendJSONResponse(b []byte, fields string, content any) []byte {
 	body, _ := json.Marshal(content)
 	return null.AppendResponse(b, "200 OK", fields, string(body))
@@ -105,7 +105,8 @@ type nullCatalog struct {
 
 type nullNode = null.Entry[nullInstance]
 
-// nullSessionTable holds the sessions of a null cluster. They never expire; clients must destroy them.
+// nullSessionTable holds the sessions of a null cluster. They never expire; clients must destroy
+// them.
 type nullSessionTable struct {
 	mu     sync.Mutex
 	lastID int
@@ -118,8 +119,8 @@ type nullLock struct {
 	session string // the session that holds the lock, or ""
 }
 
-// nullQueries holds the blocking queries that wait in a null cluster. The caller must have locked the
-// cluster's memory.
+// nullQueries holds the blocking queries that wait in a null cluster. The caller must have locked
+// the cluster's memory.
 type nullQueries struct {
 	byKey    map[string][]func() // queries for one key
 	prefixes map[string][]func()

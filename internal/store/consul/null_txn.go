@@ -61,7 +61,8 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	return appendJSONResponse(b, nullJSON+nullMeta, answer)
 }
 
-// failedCondition returns the reason why the condition of an operation does not hold, or "" if it holds.
+// failedCondition returns the reason why the condition of an operation does not hold, or "" if it
+// holds.
 func (m *nullMember) failedCondition(e *nullEntry, op *txnKV) string {
 	switch {
 	case m.memory == nil || op.Verb == "get-or-empty":

@@ -45,7 +45,7 @@ func hasLeaderAddress(msg []byte) bool {
 }
 
 // pattern maps a message to a signal. A log line matches if its logger equals the field `logger`
-// and its message begins with the text in the field begins.
+// and its message begins with the text in the field `prefix`.
 type pattern struct {
 	logger, prefix string
 	kind           store.SignalKind

@@ -58,8 +58,8 @@ func (t *tap) DecodeRequest(c *call.Call, r *httpkv.Request) {
 	}
 }
 
-// hasParameter reports whether a parameter is set in a request. A parameter without a value counts as set
-// only if emptyCountsAsSet is set.
+// hasParameter reports whether a parameter is set in a request. A parameter without a value counts
+// as set only if emptyCountsAsSet is set.
 func (t *tap) hasParameter(r *httpkv.Request, name string) bool {
 	value, given := r.Query.Get(name)
 	return given && (t.emptyCountsAsSet || value != "")
@@ -175,7 +175,7 @@ func (t *tap) number(session string) int64 {
 	return int64(t.redactor.RedactValue([]byte(session)).Hash>>2) + 1
 }
 
-// session parses a request about a session. rest is the end of its path, such as create or
+// session parses a request about a session. pathEnd is the end of its path, such as create or
 // renew/ID.
 func (t *tap) session(c *call.Call, r *httpkv.Request, pathEnd string) {
 	verb, id, _ := strings.Cut(pathEnd, "/")

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// DecodeResponse implements httpkv.TrafficDecoder. The response to a write of one key lacks the key's new
-// index; only responses to reads and transactions have one.
+// DecodeResponse implements httpkv.TrafficDecoder. The response to a write of one key lacks the
+// key's new index; only responses to reads and transactions have one.
 func (t *tap) DecodeResponse(c *call.Call, a *http1.ObservedResponse) {
 	if c.Code = uint16(a.Status); a.Status == 200 { // #nosec G115 -- three digits
 		c.Code = 0
@@ -47,7 +47,8 @@ func (t *tap) DecodeResponse(c *call.Call, a *http1.ObservedResponse) {
 	}
 }
 
-// decodeRead parses the response to a read. The response is a JSON list or, with ?raw, the value itself.
+// decodeRead parses the response to a read. The response is a JSON list or, with ?raw, the value
+// itself.
 func (t *tap) decodeRead(c *call.Call, a *http1.ObservedResponse) {
 	p := &c.Parts[0]
 	if p.Flags&call.KeysOnly != 0 {
@@ -80,8 +81,8 @@ func (t *tap) decodeRead(c *call.Call, a *http1.ObservedResponse) {
 	}
 }
 
-// decodeTransactionResults parses the response to a transaction and stores the indexes of the keys that it read or
-// wrote.
+// decodeTransactionResults parses the response to a transaction and stores the indexes of the keys
+// that it read or wrote.
 func (t *tap) decodeTransactionResults(c *call.Call, body []byte) {
 	var answer struct {
 		Results []struct {

@@ -66,8 +66,8 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 // tap implements httpkv.TrafficDecoder for one connection between a client and an agent.
 type tap struct {
 	redactor *call.Redactor
-	// emptyCountsAsSet is set if a parameter without a value counts as set, as in Consul. cetcd ignores
-	// such a parameter.
+	// emptyCountsAsSet is set if a parameter without a value counts as set, as in Consul. cetcd
+	// ignores such a parameter.
 	emptyCountsAsSet bool
 	buf              []byte
 }

@@ -2,13 +2,13 @@ package consul
 
 import "net/http"
 
-// placeholderToken prevents the official client from reading a token from the environment, or from a file
-// that the environment refers to. It is never sent.
+// placeholderToken prevents the official client from reading a token from the environment, or from
+// a file that the environment refers to. It is never sent.
 const placeholderToken = "quorumbench-sends-none-of-the-environment"
 
-// tokenTransport is a transport that sends only the given token. It removes the settings that the official
-// client takes from the environment variables CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH, CONSUL_NAMESPACE
-// and CONSUL_PARTITION.
+// tokenTransport is a transport that sends only the given token. It removes the settings that the
+// official client takes from the environment variables CONSUL_HTTP_TOKEN, CONSUL_HTTP_AUTH,
+// CONSUL_NAMESPACE and CONSUL_PARTITION.
 type tokenTransport struct {
 	next  http.RoundTripper
 	token string

@@ -22,15 +22,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The time that gRPC waits between two attempts to connect to an endpoint starts at firstReconnectDelay and
-// grows to maxReconnectDelay. Both times are short, so that Status soon notices that a member is running
-// again.
+// The time that gRPC waits between two attempts to connect to an endpoint starts at
+// firstReconnectDelay and grows to maxReconnectDelay. Both times are short, so that Status soon
+// notices that a member is running again.
 const (
 	firstReconnectDelay = 50 * time.Millisecond
 	maxReconnectDelay   = time.Second
 )
 
-// maxAnswer limits the size of a response message, and maxHeader limits the size of its headers,
+// maxResponse limits the size of a response message, and maxHeader limits the size of its headers,
 // both in bytes. The largest responses are member lists.
 const (
 	maxResponse = 4 << 20
@@ -362,9 +362,9 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	return out, nil
 }
 
-// runConcurrently calls the function `do` n times, with i = 0 to n-1. At most atOnce calls are
-// concurrent. It returns the first error. After an error it starts no further calls and waits until
-// the running calls have returned.
+// runConcurrently calls the function `do` n times, with i = 0 to n-1. At most maxConcurrent calls
+// are concurrent. It returns the first error. After an error it starts no further calls and waits
+// until the running calls have returned.
 func runConcurrently(ctx context.Context, n, maxConcurrent int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool

@@ -25,8 +25,8 @@ var (
 	mismatchedResults    = []byte("the response's results do not match the transaction's operations")
 )
 
-// explainImpossible explains why no etcd server can have sent the reply. It returns nil if the reply is
-// possible.
+// explainImpossible explains why no etcd server can have sent the reply. It returns nil if the
+// reply is possible.
 func (c *codec) explainImpossible(call uint8, e *store.Event) []byte {
 	t := &c.extra
 	switch call {

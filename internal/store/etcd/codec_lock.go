@@ -117,10 +117,10 @@ func (c *codec) handleLockReply(slot uint32, r *h2.Reply, events []store.Event) 
 	return events, nil
 }
 
-// handleGrant handles a LockResponse{header: 1, key: 2}. The response does not contain the key's create
-// revision, so the header's revision serves as the fencing token. This is the revision at which the
-// lock was acquired. It increases from each lock holder to the next, because the previous holder's
-// key is deleted in between.
+// handleGrant handles a LockResponse{header: 1, key: 2}. The response does not contain the key's
+// create revision, so the header's revision serves as the fencing token. This is the revision at
+// which the lock was acquired. It increases from each lock holder to the next, because the previous
+// holder's key is deleted in between.
 func (c *codec) handleGrant(l *lock, b []byte) bool {
 	var head store.Event
 	key, ok := []byte(nil), true
@@ -143,12 +143,12 @@ func (c *codec) handleGrant(l *lock, b []byte) bool {
 	return ok
 }
 
-// abandonLock releases the lock of a transaction that ended early. It returns true if the transaction
-// may hold the lock or may still acquire it. In that case the session's next transaction must wait
-// for the reply to the release. If it did not wait, it could find the old key, which is about to be
-// deleted, and mistake that key for its own. etcd's lock service may still grant an abandoned
-// request after the release. That lock is then held until the session's next transaction, or until
-// the lease expires.
+// abandonLock releases the lock of a transaction that ended early. It returns true if the
+// transaction may hold the lock or may still acquire it. In that case the session's next
+// transaction must wait for the reply to the release. If it did not wait, it could find the old
+// key, which is about to be deleted, and mistake that key for its own. etcd's lock service may
+// still grant an abandoned request after the release. That lock is then held until the session's
+// next transaction, or until the lease expires.
 func (c *codec) abandonLock(slot uint32) bool {
 	l := &c.stm.table[slot].lock
 	c.stopWaiting(l)

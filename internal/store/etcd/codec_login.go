@@ -72,7 +72,8 @@ func (l *login) nextCheck(c *codec) int64 {
 	return c.now + pollWithToken
 }
 
-// handleReply handles the reply to c's login. If it returns an error, no further attempt can succeed.
+// handleReply handles the reply to c's login. If it returns an error, no further attempt can
+// succeed.
 func (l *login) handleReply(c *codec, r *h2.Reply) error {
 	if l.owner == c {
 		l.owner = nil
@@ -123,7 +124,8 @@ func (l *login) handleRejection(gen uint8) {
 	}
 }
 
-// handleLostConnection handles the end of c's connection. If c was logging in, another codec may now log in.
+// handleLostConnection handles the end of c's connection. If c was logging in, another codec may
+// now log in.
 func (l *login) handleLostConnection(c *codec) {
 	if l.owner == c {
 		l.owner = nil

@@ -84,8 +84,8 @@ func (c *codec) handleAcquire(l *lock, b []byte) bool {
 	return true
 }
 
-// createRevisionIn returns the create_revision of the last key in a ResponseOp{response_range: 1 {kvs:
-// 2 {create_revision: 2}}}, or 0 if there is no key. The response has at most one key.
+// createRevisionIn returns the create_revision of the last key in a ResponseOp{response_range: 1
+// {kvs: 2 {create_revision: 2}}}, or 0 if there is no key. The response has at most one key.
 func createRevisionIn(b []byte) (created int64, ok bool) {
 	op := fields{b: b}
 	for op.next() {

@@ -33,9 +33,9 @@ func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 	return outcomeOfCode(code)
 }
 
-// isUnimplemented reports whether a status means that the server does not implement the call. Servers that
-// imitate etcd implement only some calls. For lease and maintenance calls, kine sends an error with
-// the code Unknown and a text that ends with "is not supported".
+// isUnimplemented reports whether a status means that the server does not implement the call.
+// Servers that imitate etcd implement only some calls. For lease and maintenance calls, kine sends
+// an error with the code Unknown and a text that ends with "is not supported".
 func isUnimplemented(code codes.Code, text string) bool {
 	return code == codes.Unimplemented || code == codes.Unknown && strings.HasSuffix(text, " is not supported")
 }

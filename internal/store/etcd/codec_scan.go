@@ -57,8 +57,8 @@ func (c *codec) beginScan(op *store.Op, gen uint8) {
 	c.nextPage(place)
 }
 
-// setSlices makes s.op.End and s.key refer to s.memory, which contains the interval's end followed by
-// the key. The interval's end has endLen bytes.
+// setSlices makes s.op.End and s.key refer to s.memory, which contains the interval's end followed
+// by the key. The interval's end has endLen bytes.
 func (s *scan) setSlices(endLen int) { s.op.End, s.key = s.memory[:endLen:endLen], s.memory[endLen:] }
 
 // nextPage requests the next page. The caller must have checked that Room is not 0.

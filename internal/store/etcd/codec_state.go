@@ -79,7 +79,7 @@ type codec struct {
 
 	watches    []watchStream    // indexed by store.WatchOp.Stream
 	keepAlives []keepStream     // one stream for each lease
-	leases     map[int64]uint32 // maps a lease to its index in keep
+	leases     map[int64]uint32 // maps a lease to its index in keepAlives
 	stm        stmTable
 	waits      lockWaits
 	scans      scanTable
@@ -247,8 +247,8 @@ type scan struct {
 	stalled     bool        // set while the range waits until the connection can take another request
 }
 
-// scanTable holds those ranges on a connection that arrive in parts. The tag of a request for a page is
-// scanTag plus the range's index in table.
+// scanTable holds those ranges on a connection that arrive in parts. The tag of a request for a
+// page is scanTag plus the range's index in table.
 type scanTable struct {
 	table   []scan
 	unused  []uint32

@@ -104,8 +104,8 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 	return false, ok
 }
 
-// explainImpossible explains why no etcd server can have sent this reply to a commit. It returns nil if
-// the reply is possible.
+// explainImpossible explains why no etcd server can have sent this reply to a commit. It returns
+// nil if the reply is possible.
 func (t *stm) explainImpossible(extra *replyExtras, e *store.Event) []byte {
 	writes := int64(0)
 	for i := range t.pairs {

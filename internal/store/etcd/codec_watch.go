@@ -152,8 +152,8 @@ func (w *watchStream) createdReply(m *watchMessage, events []store.Event) ([]sto
 	return events, nil
 }
 
-// handleWatchEnd handles the end of a Watch stream. It ends all watchers on the stream, and fails the
-// operations that wait for the creation of their watchers.
+// handleWatchEnd handles the end of a Watch stream. It ends all watchers on the stream, and fails
+// the operations that wait for the creation of their watchers.
 func (c *codec) handleWatchEnd(r *h2.Reply, events []store.Event) []store.Event {
 	w := &c.watches[r.Tag]
 	var e store.Event
@@ -186,7 +186,7 @@ type watchMessage struct {
 }
 
 // parse parses a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4, compact_revision:
-// 5, cancel_reason: 6, events: 11} and appends the response's events to the slice `to`.
+// 5, cancel_reason: 6, events: 11} and appends the response's events to the slice `events`.
 func (m *watchMessage) parse(c *codec, b []byte, events []store.Event) (_ []store.Event, ok bool) {
 	var header, part []byte
 	for i := 0; i < len(b); {
@@ -282,8 +282,8 @@ func (m *watchMessage) cancelReason() []byte {
 	return []byte("the server cancelled a watcher and gave no reason")
 }
 
-// takeCancellation removes and returns the operation that requested the cancellation of a watcher. ok
-// is false if there is no such operation; tag is abandonedTag if the operation was abandoned.
+// takeCancellation removes and returns the operation that requested the cancellation of a watcher.
+// ok is false if there is no such operation; tag is abandonedTag if the operation was abandoned.
 func (c *codec) takeCancellation(watcher uint32) (tag uint32, ok bool) {
 	for i, e := range c.cancellations {
 		if e.watcher == watcher {
@@ -303,8 +303,8 @@ func (c *codec) abandonCancellation(tag uint32) {
 	}
 }
 
-// failCancellations fails the operations that wait for the cancellation of their watchers, because the
-// watchers' stream has ended.
+// failCancellations fails the operations that wait for the cancellation of their watchers, because
+// the watchers' stream has ended.
 func (c *codec) failCancellations(events []store.Event, r *h2.Reply) []store.Event {
 	for _, e := range c.cancellations {
 		if e.tag != abandonedTag {

@@ -68,8 +68,8 @@ func (a *admin) RemoveMember(ctx context.Context, place kv.MemberPlace) error {
 	return nil
 }
 
-// changeMembership calls the function `try`, which changes the cluster's membership, until the call succeeds
-// or changeTimeout has passed.
+// changeMembership calls the function `try`, which changes the cluster's membership, until the call
+// succeeds or changeTimeout has passed.
 func (a *admin) changeMembership(ctx context.Context, try func(context.Context, *clientv3.Client) error) error {
 	c, err := a.ensureClient(ctx)
 	if err != nil {

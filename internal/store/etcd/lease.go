@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxConcurrentLeases is the number of leases that are granted or revoked concurrently. A member can
-// write many concurrent requests with a single sync of its log.
+// maxConcurrentLeases is the number of leases that are granted or revoked concurrently. A member
+// can write many concurrent requests with a single sync of its log.
 const maxConcurrentLeases = 128
 
 // grantGrace is how long Grant waits for a reply after its context has ended.
@@ -81,11 +81,11 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// Constants for LeasesWithPrefix, which reads keys in pages to find their leases. The pages contain the
-// values, because with keys_only etcd 3.7 also omits the leases. The first page has firstPage keys.
-// The size of each later page is chosen so that it has about pageBytes bytes if its keys and values
-// are as large as those of the previous page, because gRPC refuses a message above 4 MiB. A page
-// that cannot be read is requested up to pageTries times.
+// Constants for LeasesWithPrefix, which reads keys in pages to find their leases. The pages contain
+// the values, because with keys_only etcd 3.7 also omits the leases. The first page has firstPage
+// keys. The size of each later page is chosen so that it has about pageBytes bytes if its keys and
+// values are as large as those of the previous page, because gRPC refuses a message above 4 MiB. A
+// page that cannot be read is requested up to pageTries times.
 const (
 	firstPage = 2
 	pageBytes = 1 << 20

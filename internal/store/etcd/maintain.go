@@ -148,16 +148,16 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return deleted, nil
 }
 
-// isUnimplementedError reports whether an error from the official client means that the server does not
-// implement a call.
+// isUnimplementedError reports whether an error from the official client means that the server does
+// not implement a call.
 func isUnimplementedError(err error) bool {
 	s, ok := status.FromError(err)
 	return ok && isUnimplemented(s.Code(), s.Message())
 }
 
-// deletePage is the number of keys per page; maxConcurrentDeletes is the number of concurrent deletes. A
-// higher number would not be faster, because the database behind kine writes them one after the
-// other.
+// deletePage is the number of keys per page; maxConcurrentDeletes is the number of concurrent
+// deletes. A higher number would not be faster, because the database behind kine writes them one
+// after the other.
 const (
 	deletePage           = 500
 	maxConcurrentDeletes = 4

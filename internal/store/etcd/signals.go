@@ -31,7 +31,7 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return s, true
 }
 
-// pattern maps a log message to a signal. took is the name of the field that contains the
+// pattern maps a log message to a signal. durationField is the name of the field that contains the
 // signal's duration, or "" if the line contains none.
 type pattern struct {
 	msg           string

@@ -23,8 +23,8 @@ type tap struct {
 	spare   []*observedStream
 }
 
-// observedStream is a stream that has not ended. Its field `asked` contains the stream's call or, for a
-// long-lived stream, the calls that have no reply yet, oldest first.
+// observedStream is a stream that has not ended. Its field `unanswered` contains the stream's call
+// or, for a long-lived stream, the calls that have no reply yet, oldest first.
 type observedStream struct {
 	method        string
 	longLived     bool
@@ -62,7 +62,7 @@ func (t *tap) End(at int64) {
 	}
 }
 
-// OnBegin implements h2.Heard.
+// OnBegin implements h2.CallObserver.
 func (t *tap) OnBegin(stream uint32, path string) {
 	method := strings.TrimPrefix(strings.TrimPrefix(path, "/"), "etcdserverpb.")
 	var s *observedStream
@@ -75,7 +75,7 @@ func (t *tap) OnBegin(stream uint32, path string) {
 	t.calls[stream] = s
 }
 
-// OnEnd implements h2.Heard.
+// OnEnd implements h2.CallObserver.
 func (t *tap) OnEnd(stream uint32, fromClient bool, status int) {
 	s := t.calls[stream]
 	if s == nil || fromClient && status >= 0 {
@@ -128,7 +128,7 @@ func (t *tap) begin(stream uint32, s *observedStream, size int) *call.Call {
 	return c
 }
 
-// OnMessage implements h2.Heard.
+// OnMessage implements h2.CallObserver.
 func (t *tap) OnMessage(stream uint32, fromClient bool, body []byte, size int) {
 	s := t.calls[stream]
 	switch {
@@ -157,7 +157,8 @@ func (t *tap) OnMessage(stream uint32, fromClient bool, body []byte, size int) {
 	}
 }
 
-// popUnanswered removes and returns the oldest call without a reply, or returns nil if there is none.
+// popUnanswered removes and returns the oldest call without a reply, or returns nil if there is
+// none.
 func (t *tap) popUnanswered(s *observedStream) *call.Call {
 	if len(s.unanswered) == 0 {
 		return nil

@@ -99,8 +99,8 @@ func (a *admin) tryEndpoints(ctx context.Context, method, target string, into an
 	return errors.New(strings.Join(errs, "; "))
 }
 
-// UncheckedUserReason implements store.Admin. Every client can ask a member whether authentication is
-// enabled.
+// UncheckedUserReason implements store.Admin. Every client can ask a member whether authentication
+// is enabled.
 func (a *admin) UncheckedUserReason(ctx context.Context) (string, error) {
 	var errs []error
 	for _, e := range a.access.Endpoints {

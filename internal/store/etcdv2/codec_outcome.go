@@ -90,8 +90,8 @@ func (c *codec) handleNotFound(e *store.Event) {
 	}
 }
 
-// parseCauseRevision returns the key's version from the cause of a failed comparison, such as "[7 != 9]".
-// It returns AnyIndex if the cause contains no version.
+// parseCauseRevision returns the key's version from the cause of a failed comparison, such as "[7
+// != 9]". It returns AnyIndex if the cause contains no version.
 func parseCauseRevision(cause []byte) int64 {
 	_, after, ok := bytes.Cut(cause, []byte(" != "))
 	if ok {

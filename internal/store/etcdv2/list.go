@@ -20,8 +20,8 @@ const (
 	maxPiece = 8 << 20
 	// maxNested limits how deep folders may be nested.
 	maxNested = 10_000
-	// Limits for a page: the number of pieces, and the total length of their names in bytes.
-	pagePieces = 50_000
+	// Limits for a page: the number of removals, and the total length of their names in bytes.
+	pageRemovals = 50_000
 	pageBytes  = 8 << 20
 )
 
@@ -32,12 +32,12 @@ type removal struct {
 	keys int64 // number of keys in the folder; 1 for a key
 }
 
-// page is a batch of pieces, which are removed before the next list is read.
+// page is a batch of removals, which are carried out before the next list is read.
 type page struct {
-	prefix   string // all pieces' names start with this prefix, after a leading slash
+	prefix   string // all removals' names start with this prefix, after a leading slash
 	removals []removal
 	bytes    int  // total length of the names
-	full     bool // set if the list may contain more pieces
+	full     bool // set if the list may contain more keys or folders to remove
 }
 
 var (
@@ -82,7 +82,7 @@ func (p *page) readNode(l *listReader) error {
 		return nil
 	}
 	p.removals = append(p.removals, n)
-	if p.bytes += len(n.name); len(p.removals) >= pagePieces || p.bytes >= pageBytes {
+	if p.bytes += len(n.name); len(p.removals) >= pageRemovals || p.bytes >= pageBytes {
 		return errPageFull
 	}
 	return nil

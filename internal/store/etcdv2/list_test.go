@@ -72,8 +72,8 @@ func TestLongListsHavePages(t *testing.T) {
 	if err := p.read(io.MultiReader(strings.NewReader(open), repeated(values, 40), strings.NewReader("]}}"))); err != nil || len(p.removals) != 1 {
 		t.Errorf("%d pieces, %v", len(p.removals), err)
 	}
-	for text, want := range map[string]int{`,{"key":"/f/a"}`: pagePieces, `,{"key":"/f/a` + strings.Repeat("k", 1<<20) + `"}`: 9} {
-		if err := p.read(io.MultiReader(strings.NewReader(open), repeated(text, pagePieces+5))); err != nil || !p.full || len(p.removals) != want {
+	for text, want := range map[string]int{`,{"key":"/f/a"}`: pageRemovals, `,{"key":"/f/a` + strings.Repeat("k", 1<<20) + `"}`: 9} {
+		if err := p.read(io.MultiReader(strings.NewReader(open), repeated(text, pageRemovals+5))); err != nil || !p.full || len(p.removals) != want {
 			t.Errorf("%d pieces, full: %v, %v", len(p.removals), p.full, err)
 		}
 	}

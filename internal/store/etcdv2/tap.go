@@ -172,8 +172,8 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 	}
 }
 
-// DecodeResponse implements httpkv.TrafficDecoder. In the response to a write, the index in the header is the
-// index of the write.
+// DecodeResponse implements httpkv.TrafficDecoder. In the response to a write, the index in the
+// header is the index of the write.
 func (t *tap) DecodeResponse(c *call.Call, a *http1.ObservedResponse) {
 	c.Revision = a.Uint(0)
 	if a.Status == 200 || a.Status == 201 {

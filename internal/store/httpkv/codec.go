@@ -31,27 +31,27 @@ type API interface {
 	Replay(r *call.Call)
 	// Transact sends a Txn.
 	Transact(pairs []store.Pair)
-	// HandleResponse handles the response to the request in flight. Either it sets the operation's event
-	// and returns false, or it sends the operation's next request and returns true.
+	// HandleResponse handles the response to the request in flight. Either it sets the operation's
+	// event and returns false, or it sends the operation's next request and returns true.
 	HandleResponse(r *http1.Response, e *store.Event) (pending bool)
 
 	// Watch sends the first query for a watcher. A query blocks until a change occurs, so the
 	// watcher needs its own connection. HandleWatchResponse sends the next query when the response
 	// arrives.
 	Watch(op *store.Op)
-	// HandleWatchResponse handles the response to a watcher's query and appends the watcher's events. It
-	// then sends the next query, unless the watcher has ended or the connection accepts no more
-	// requests.
+	// HandleWatchResponse handles the response to a watcher's query and appends the watcher's
+	// events. It then sends the next query, unless the watcher has ended or the connection accepts
+	// no more requests.
 	HandleWatchResponse(r *http1.Response, events []store.Event) []store.Event
 	// KeepAlive sends a request that renews a session or lease.
 	KeepAlive(op *store.Op)
 	// STM sends the first request of an optimistic transaction. The transaction needs several
 	// requests and can cause events before it ends.
 	STM(op *store.Op)
-	// HandleSTMResponse handles the response to a request of an optimistic transaction and appends its
-	// events. It then either sends the next request, or appends the event for the operation's
-	// end. An abandoned transaction (r.Late) ends with an event of type store.Late, possibly
-	// after further requests.
+	// HandleSTMResponse handles the response to a request of an optimistic transaction and appends
+	// its events. It then either sends the next request, or appends the event for the operation's
+	// end. An abandoned transaction (r.Late) ends with an event of type store.Late, possibly after
+	// further requests.
 	HandleSTMResponse(r *http1.Response, events []store.Event) []store.Event
 	// STMLost appends the event for the end of a transaction whose connection was lost. The
 	// parameter `written` reports whether the request in flight was written completely.

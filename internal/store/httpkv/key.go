@@ -34,8 +34,9 @@ func (i *Interval) set(op *store.Op) {
 	}
 }
 
-// RestoreSlash returns a key in the operation's spelling: with a leading slash if Cut is set. If
-// RestoreSlash adds a slash, it appends the key to buf. The result `rest` is buf after that.
+// RestoreSlash returns a key in the operation's spelling: with a leading slash if SlashTrimmed is
+// set. If RestoreSlash adds a slash, it appends the key to buf. The result `rest` is buf after
+// that.
 func (i *Interval) RestoreSlash(buf, key []byte) (spelled, rest []byte) {
 	if !i.SlashTrimmed {
 		return key, buf

@@ -62,7 +62,7 @@ type Tap struct {
 }
 
 // NewTap returns a Tap for a connection. The Tap must receive the connection's bytes from the
-// start. The parameter `wanted` lists the response header fields that the API needs.
+// start. The parameter `fieldNames` lists the response header fields that the API needs.
 func NewTap(cfg store.TapConfig, api TrafficDecoder, fieldNames ...string) *Tap {
 	t := &Tap{cfg: cfg, api: api}
 	t.decoder = http1.NewPassiveDecoder(t, fieldNames...)
@@ -88,7 +88,7 @@ func (t *Tap) End(at int64) {
 	t.unanswered = nil
 }
 
-// OnRequest implements http1.Heard.
+// OnRequest implements http1.MessageObserver.
 func (t *Tap) OnRequest(r *http1.ObservedRequest) {
 	c := &call.Call{}
 	if n := len(t.free); n > 0 {
@@ -119,7 +119,7 @@ func knownMethod(method []byte) string {
 	return "other"
 }
 
-// OnResponse implements http1.Heard.
+// OnResponse implements http1.MessageObserver.
 func (t *Tap) OnResponse(a *http1.ObservedResponse) {
 	c := t.unanswered[0]
 	t.unanswered = t.unanswered[:copy(t.unanswered, t.unanswered[1:])]

@@ -95,9 +95,9 @@ func (c Cache) prepare(s store.ServerSource) (w workspace, err error) {
 	return w, nil
 }
 
-// moveIntoCache renames the build's result to its final name. If an earlier result exists, it is damaged
-// or was built from an older description. place moves it into the workspace, which is removed
-// later. Members that still run from the earlier result keep their open files.
+// moveIntoCache renames the build's result to its final name. If an earlier result exists, it is
+// damaged or was built from an older description. moveIntoCache moves it into the workspace, which
+// is removed later. Members that still run from the earlier result keep their open files.
 func (c Cache) moveIntoCache(w workspace, s store.ServerSource) error {
 	final := filepath.Join(c.Dir, folderName(s))
 	if err := os.Rename(final, filepath.Join(w.dir, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {

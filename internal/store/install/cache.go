@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// missingTools returns an error that lists the tools that are not installed. If `running` is set, it
-// checks only the tools that are needed to run the server.
+// missingTools returns an error that lists the tools that are not installed. If `forRunning` is
+// set, it checks only the tools that are needed to run the server.
 func missingTools(tools []store.Tool, forRunning bool) error {
 	var errs []error
 	for _, t := range tools {

@@ -23,10 +23,10 @@ const (
 // killDelay is how long to wait for the remaining output of a tool that was killed.
 const killDelay = 2 * time.Second
 
-// passedVariables lists the environment variables that build tools receive in addition to the usual ones.
-// They contain the locations of registries, caches and certificate authorities. A wrong
-// location does no harm, because checksums determine what may be downloaded. Variables that
-// change what is built or run, such as GOFLAGS, MAVEN_OPTS and LD_PRELOAD, are not in the list.
+// passedVariables lists the environment variables that build tools receive in addition to the usual
+// ones. They contain the locations of registries, caches and certificate authorities. A wrong
+// location does no harm, because checksums determine what may be downloaded. Variables that change
+// what is built or run, such as GOFLAGS, MAVEN_OPTS and LD_PRELOAD, are not in the list.
 var passedVariables = []string{
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LANG", "LC_ALL", "USER",
 	"GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOAUTH", "NETRC",

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// HTTPService implements the protocol of one member. Its methods are called concurrently. Answer
+// HTTPService implements the protocol of one member. Its methods are called concurrently. Respond
 // and Error append a whole response, with head and body, to b.
 type HTTPService interface {
 	// Operation reports whether a request is an operation on keys. The script applies only to
@@ -20,8 +20,8 @@ type HTTPService interface {
 	Respond(b []byte, r *HTTPRequest, wrong Kind) []byte
 	// Error appends the error response for the NAME in a script's error=NAME.
 	Error(b []byte, name string) []byte
-	// MayWait reports whether a request may have to wait for a change. Such a request must not be an
-	// Operation.
+	// MayWait reports whether a request may have to wait for a change. Such a request must not be
+	// an Operation.
 	MayWait(r *HTTPRequest) bool
 	// Wait reports whether the request must wait now. If so, the service must call the function
 	// `wake` when the change happens, but at most once. The server answers the request after this
@@ -29,7 +29,7 @@ type HTTPService interface {
 	Wait(r *HTTPRequest, wake func()) (waits bool, maxWait time.Duration)
 }
 
-// NeverWaits implements Waits and Wait for an HTTPService in which no request ever waits.
+// NeverWaits implements MayWait and Wait for an HTTPService in which no request ever waits.
 type NeverWaits struct{}
 
 // MayWait implements HTTPService.

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// updateIndex updates the index. It inserts the entries that were added since the last call, and drops
-// the entries that were removed. It finds their positions by binary search and moves the entries
-// between these positions as blocks. Therefore, listing keys after every write is cheap.
+// updateIndex updates the index. It inserts the entries that were added since the last call, and
+// drops the entries that were removed. It finds their positions by binary search and moves the
+// entries between these positions as blocks. Therefore, listing keys after every write is cheap.
 func (s *Space[T]) updateIndex() {
 	var added, removed []*Entry[T]
 	for i := range s.shards {

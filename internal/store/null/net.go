@@ -49,10 +49,10 @@ type Conn interface {
 type NetConfig[C Conn, T comparable] struct {
 	// Open returns a new connection to the given member, counted from 0.
 	Open func(nc net.Conn, member int) C
-	// HandleDue handles items that are due, in order. It must return quickly, because later items wait
-	// for it.
+	// HandleDue handles items that are due, in order. It must return quickly, because later items
+	// wait for it.
 	HandleDue func(batch []T)
-	// MaxDue is the maximum number of items in a batch for Due. It must be at least 1.
+	// MaxDue is the maximum number of items in a batch for HandleDue. It must be at least 1.
 	MaxDue int
 	// TLS is the TLS configuration, or nil for connections without TLS. If Protocol is not empty,
 	// the server negotiates it with ALPN.
@@ -206,7 +206,7 @@ func (s *Server[C, T]) stop() {
 	}
 }
 
-// Schedule adds items to the schedule, which passes them to NetConfig.Due when they are due.
+// Schedule adds items to the schedule, which passes them to NetConfig.HandleDue when they are due.
 func (s *Server[C, T]) Schedule(items ...Item[T]) { s.schedule.Add(items...) }
 
 // Arrive assigns a number to an operation that arrived now at a member (counted from 0). It returns
@@ -234,9 +234,9 @@ func (s *Server[C, T]) hangup() {
 	}
 }
 
-// runSchedule delivers due items until the server stops. It locks its OS thread so that the kernel wakes
-// this thread at the correct time. Otherwise another goroutine might be running on the thread and
-// delay the item.
+// runSchedule delivers due items until the server stops. It locks its OS thread so that the kernel
+// wakes this thread at the correct time. Otherwise another goroutine might be running on the thread
+// and delay the item.
 func (s *Server[C, T]) runSchedule() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -250,8 +250,8 @@ func (p *parser) member() int {
 	return int(n)
 }
 
-// number parses = and a whole number. The number must be at least `least` and must fit into the
-// given number of bits. It ends at a space or at a character in `stop`. The parameter `wrong` is
+// number parses = and a whole number. The number must be at least `minimum` and must fit into the
+// given number of bits. It ends at a space or at a character in `stop`. The parameter `hint` is
 // the end of the error for an invalid number.
 func (p *parser) number(stop, form string, minimum uint64, bits int, hint string) uint64 {
 	p.expectSymbol('=', form)
@@ -308,7 +308,8 @@ func (p *parser) word(stop string) string {
 	return p.text[begin:p.at]
 }
 
-// expectSymbol parses the character c. If c is missing, the error shows the form of the whole statement.
+// expectSymbol parses the character c. If c is missing, the error shows the form of the whole
+// statement.
 func (p *parser) expectSymbol(c byte, form string) {
 	if !p.acceptSymbol(c) {
 		p.fail(p.at, "%q is missing here; write %s", string(c), form)

@@ -30,8 +30,8 @@ type Item[T any] struct {
 	Value T
 }
 
-// entry is an item in the heap. The field `turn` preserves the order of items that are due at the
-// same time.
+// entry is an item in the heap. The field `sequence` preserves the order of items that are due at
+// the same time.
 type entry[T any] struct {
 	Item[T]
 	sequence uint64

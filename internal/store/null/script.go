@@ -215,7 +215,7 @@ func (d *Delay) draw(seed, n uint64) time.Duration {
 
 // uniform returns a number in [0, 1). The numbers for n = 1, 2, ... are distributed uniformly. The
 // number is output n of SplitMix64 (Steele, Lea and Flood 2014) with a scrambled seed. Unlike a
-// generator with state, unit can be evaluated for any n.
+// generator with state, uniform can be evaluated for any n.
 func uniform(seed, n uint64) float64 {
 	return float64(scramble(scramble(seed)+n*0x9e3779b97f4a7c15)>>11) / (1 << 53)
 }

@@ -17,8 +17,8 @@ import (
 // patience limits every wait, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// delayedConn is a connection that sends back each byte that it reads, one microsecond after it reads
-// it.
+// delayedConn is a connection that sends back each byte that it reads, one microsecond after it
+// reads it.
 type delayedConn struct {
 	Writer
 	server  *Server[*delayedConn, *delayedConn]

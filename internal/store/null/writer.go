@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// maxKeptBuffer is the maximum size in bytes of a buffer that is kept for reuse. It is also the limit
-// for output that waits for a slow client. Above this limit, the server stops reading from the
-// client.
+// maxKeptBuffer is the maximum size in bytes of a buffer that is kept for reuse. It is also the
+// limit for output that waits for a slow client. Above this limit, the server stops reading from
+// the client.
 const maxKeptBuffer = 4 << 20
 
 // linger is how long the server reads and discards the client's data after it has closed its own
@@ -83,9 +83,9 @@ func (w *Writer) Flush(block bool) {
 	}
 }
 
-// FlushAndWait flushes the output. If the connection is being closed, or if too much output waits for a
-// slow client, it also waits until other goroutines have written. The caller must hold the lock,
-// but FlushAndWait releases it while it waits.
+// FlushAndWait flushes the output. If the connection is being closed, or if too much output waits
+// for a slow client, it also waits until other goroutines have written. The caller must hold the
+// lock, but FlushAndWait releases it while it waits.
 func (w *Writer) FlushAndWait() {
 	w.Flush(true)
 	for w.writing && (*w.closing || len(*w.out) > maxKeptBuffer) {
@@ -178,7 +178,7 @@ func (w *Writer) Hangup() {
 const readBuffer = 64 << 10
 
 // Feed reads from the connection and calls the function `take` with the bytes. Feed stops when
-// the connection ends or the function returns goesOn = false. If the function does not use all
+// the connection ends or the function returns keepOpen = false. If the function does not use all
 // bytes, Feed calls it again with the remaining bytes and further bytes, in a larger buffer if
 // necessary. The function must limit how many bytes it leaves unused.
 func (w *Writer) Feed(take func(in []byte) (used int, keepOpen bool)) {

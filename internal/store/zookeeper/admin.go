@@ -46,9 +46,9 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return s, nil
 }
 
-// requeryLagging repeats the query of each member whose newest transaction is from an earlier term. If
-// a member does not respond this time, requeryLagging keeps the member's previous response. (A silent
-// member may have used up the time limit.)
+// requeryLagging repeats the query of each member whose newest transaction is from an earlier term.
+// If a member does not respond this time, requeryLagging keeps the member's previous response. (A
+// silent member may have used up the time limit.)
 func (a *admin) requeryLagging(ctx context.Context, s *store.Status, term uint64) {
 	var asked sync.WaitGroup
 	for i := range s.Members {
@@ -82,8 +82,8 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	return m
 }
 
-// queryMember sends the four-letter words srvr, conf and dirs. It ignores an error from conf or dirs,
-// because a member may be configured not to answer them.
+// queryMember sends the four-letter words srvr, conf and dirs. It ignores an error from conf or
+// dirs, because a member may be configured not to answer them.
 func (a *admin) queryMember(ctx context.Context, endpoint string) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -104,7 +104,7 @@ func (a *admin) queryMember(ctx context.Context, endpoint string) store.Member {
 
 // queryServing sends the four-letter word srvr, which every member answers unless its configuration
 // forbids it. If a member reports that it is not serving requests, for example during an election,
-// serve still treats it as responding.
+// queryServing still treats it as responding.
 func (a *admin) queryServing(ctx context.Context, endpoint string) store.Member {
 	m, _ := a.queryZxid(ctx, endpoint)
 	return m
@@ -142,8 +142,8 @@ func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
 	return newest, err
 }
 
-// queryZxid does the same as serve, and also returns the zxid of the last transaction that the member
-// applied.
+// queryZxid does the same as serve, and also returns the zxid of the last transaction that the
+// member applied.
 func (a *admin) queryZxid(ctx context.Context, endpoint string) (m store.Member, zxid int64) {
 	m.Endpoint = endpoint
 	text, err := sendWord(ctx, a.access, endpoint, "srvr")

@@ -115,8 +115,8 @@ func (s *adminSession) close() {
 	_ = s.conn.Close() // ignore the error: the client has read everything it needs
 }
 
-// createTransactions opens and closes a session at an endpoint. This creates two transactions that the leader
-// replicates to every member.
+// createTransactions opens and closes a session at an endpoint. This creates two transactions that
+// the leader replicates to every member.
 func (a *admin) createTransactions(ctx context.Context, endpoint string) error {
 	s, err := a.openSessionAt(ctx, endpoint)
 	if err != nil {

@@ -19,9 +19,9 @@ func (*Store) CanReplay(r *call.Call) bool { return CanReplay(r) }
 // RequiredKey implements store.Replayer.
 func (*Store) RequiredKey(p *call.Part) []byte { return RequiredKey(p) }
 
-// CanReplay reports whether a codec can replay a recorded call. A codec does not replay watches that
-// were not set by a read, changes of access rights, or administration. It does not replay pings and
-// logins either, because it sends its own.
+// CanReplay reports whether a codec can replay a recorded call. A codec does not replay watches
+// that were not set by a read, changes of access rights, or administration. It does not replay
+// pings and logins either, because it sends its own.
 func CanReplay(r *call.Call) bool {
 	if r.Pushed || len(r.Parts) == 0 || r.Method == methodConnect {
 		return false
@@ -241,7 +241,7 @@ func (c *codec) handleReplayReply(r *jute.Reply, e *store.Event) (ok bool) {
 	return b.OK()
 }
 
-// parseReplayedChildren counts the names of a node's children and passes them to c.heard.
+// parseReplayedChildren counts the names of a node's children and passes them to c.keys.
 func (c *codec) parseReplayedChildren(r *jute.Reply, b *jute.Reader, e *store.Event) {
 	n := b.Count(4)
 	e.Count = int64(n)
@@ -257,7 +257,7 @@ func (c *codec) parseReplayedChildren(r *jute.Reply, b *jute.Reader, e *store.Ev
 }
 
 // parseReplayedMulti parses the results in the reply to a recorded transaction. It passes the
-// nodes' new versions to c.heard.
+// nodes' new versions to c.keys.
 func (c *codec) parseReplayedMulti(r *jute.Reply, b *jute.Reader, e *store.Event) (ok bool) {
 	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok {
 		return false

@@ -32,16 +32,16 @@ var (
 	mismatchedResults = []byte("the response's results do not match the transaction's operations")
 )
 
-// setWrongResponse marks an event as a wrong response. The parameter `why` is the reason; if it is nil,
-// wrong does nothing.
+// setWrongResponse marks an event as a wrong response. The parameter `reason` explains why; if it
+// is nil, setWrongResponse does nothing.
 func setWrongResponse(e *store.Event, reason []byte) {
 	if reason != nil {
 		e.Outcome, e.Text = kv.WrongResponse, reason
 	}
 }
 
-// recordZxid records the zxid of a response and returns the highest zxid that the session saw before
-// this response.
+// recordZxid records the zxid of a response and returns the highest zxid that the session saw
+// before this response.
 func (c *codec) recordZxid(r *jute.Reply) (before int64) {
 	before = c.newest
 	c.newest = max(c.newest, r.Zxid)
@@ -100,13 +100,13 @@ func checkRead(s *jute.Stat, zxid int64, length int) []byte {
 }
 
 // isNextVersion reports whether a node can have the given version after a setData that required the
-// version `asked`. Newer servers skip version -1, because -1 in a request means any version.
+// version `required`. Newer servers skip version -1, because -1 in a request means any version.
 func isNextVersion(version, required int32) bool {
 	return required == jute.AnyVersion || version == required+1 || required == -2 && version == 0
 }
 
-// checkPath checks that a response repeats the path of its request. If not, it returns the reason
-// `why`.
+// checkPath checks that a response repeats the path of its request. If not, it returns
+// `reason`.
 func checkPath(r *jute.Reply, reason []byte) []byte {
 	answer, request := jute.NewReader(r.Body), jute.NewReader(r.Request)
 	if !bytes.Equal(answer.Buffer(), request.Buffer()) || !answer.OK() {

@@ -11,10 +11,10 @@ import (
 // maxCheckedNames limits the number of names in one list that are checked for duplicates.
 const maxCheckedNames = 1 << 16
 
-// duplicateDetector detects duplicate names in lists of children. The lists are unordered, so names needs a
-// hash table. Filling the table takes longer than parsing the list. Therefore, after a list of n
-// names was checked, names skips the next n-1 lists. On average it inserts one name per list. All
-// codecs of an event loop share one names value.
+// duplicateDetector detects duplicate names in lists of children. The lists are unordered, so it
+// needs a hash table. Filling the table takes longer than parsing the list. Therefore, after a list
+// of n names was checked, the detector skips the next n-1 lists. On average it inserts one name per
+// list. All codecs of an event loop share one duplicateDetector.
 type duplicateDetector struct {
 	seed        maphash.Seed
 	slots       []uint32 // offset of a name in the response, plus 1; 0 if the slot is empty
@@ -42,8 +42,8 @@ func (d *duplicateDetector) begin(n int) bool {
 	return true
 }
 
-// insert inserts a name and reports whether the list already had this name. The parameter `at` is
-// the offset in the response at which the name's length starts. The name follows its length.
+// insert inserts a name and reports whether the list already had this name. The parameter `offset`
+// is the offset in the response at which the name's length starts. The name follows its length.
 func (d *duplicateDetector) insert(answer []byte, offset int, name []byte) bool {
 	if d.insertsLeft == 0 {
 		return false

@@ -23,8 +23,8 @@ func pathOf(key []byte) (jute.Path, string) {
 	return p, invalidPathReason(names)
 }
 
-// invalidPathReason returns the reason why names, which are separated by slashes, are not a valid ZooKeeper
-// path, or "" if they are valid. The rules are from PathUtils.validatePath and from the
+// invalidPathReason returns the reason why names, which are separated by slashes, are not a valid
+// ZooKeeper path, or "" if they are valid. The rules are from PathUtils.validatePath and from the
 // documentation of ZooKeeper's data model.
 func invalidPathReason(names []byte) string {
 	start := 0 // start of the current name

@@ -36,8 +36,8 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	c.conn.GetChildren(call, parent, false)
 }
 
-// childIntervalEnd converts the end of a key interval to the end of an interval of child names. If only
-// the key is requested, it returns nil. If the interval includes all later children of the
+// childIntervalEnd converts the end of a key interval to the end of an interval of child names. If
+// only the key is requested, it returns nil. If the interval includes all later children of the
 // parent, it returns a zero byte. Otherwise it returns the part of End that follows the parent's
 // path.
 func childIntervalEnd(op *store.Op, cut int) []byte {

@@ -37,16 +37,16 @@ func setFailure(e *store.Event, code jute.Code) {
 	e.Text = fmt.Appendf(nil, "ZooKeeper returned %v (%d)", code, int32(code))
 }
 
-// nextCall returns the Call for the next request of the operation to which a reply belongs. It adds n
-// to the operation's number of additional requests.
+// nextCall returns the Call for the next request of the operation to which a reply belongs. It adds
+// n to the operation's number of additional requests.
 func nextCall(r *jute.Reply, sub uint8, n int) jute.Call {
 	call := r.Call
 	call.Sub, call.Extra = sub, uint8(min(int(call.Extra)+n, 255))
 	return call
 }
 
-// hasTooManyRequests reports whether an operation has reached the limit of additional requests. If so, it
-// sets the outcome to Refused, because no request has changed anything.
+// hasTooManyRequests reports whether an operation has reached the limit of additional requests. If
+// so, it sets the outcome to Refused, because no request has changed anything.
 func hasTooManyRequests(r *jute.Reply, e *store.Event) bool {
 	if r.Extra < maxExtra {
 		return false
@@ -94,6 +94,6 @@ func (f *fifo) pop() []byte {
 	return p
 }
 
-// withoutFirst removes the first element of a slice. It moves all other elements, so the slice should be
-// short.
+// withoutFirst removes the first element of a slice. It moves all other elements, so the slice
+// should be short.
 func withoutFirst[T any](list []T) []T { return list[:copy(list, list[1:])] }

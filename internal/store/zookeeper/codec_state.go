@@ -54,10 +54,10 @@ const (
 type codec struct {
 	conn     *jute.Conn
 	acl      jute.ACL
-	pingAt   int64 // time of the next ping or, if quiet, of the next check; 0: no session yet
+	pingAt   int64 // time of the next ping or, if noPings is set, of the next check; 0: no session yet
 	silence  silenceDetector
 	noPings  bool         // the codec sends no pings, because the load keeps the session alive
-	activity loadActivity // used if quiet is set: whether the load still sends operations
+	activity loadActivity // used if noPings is set: whether the load still sends operations
 	dialect  Dialect
 	newest   int64              // highest zxid that the session has seen
 	names    *duplicateDetector // shared by the codecs of the event loop
@@ -147,13 +147,13 @@ type silenceDetector struct {
 	mute         bool
 }
 
-// loadActivity is used if only the load's operations keep the session alive. It tracks whether the load
-// still sends operations.
+// loadActivity is used if only the load's operations keep the session alive. It tracks whether the
+// load still sends operations.
 type loadActivity struct {
 	sent, lastSent uint64 // operations sent by now, and at the last check
 	lastActive     int64  // time of the last check that found new operations; 0 before the first check
-	// sessionOver is set if the load has sent nothing for so long that its session has expired or is
-	// about to expire. The server has a separate timer for silent connections, in steps of 10 s,
+	// sessionOver is set if the load has sent nothing for so long that its session has expired or
+	// is about to expire. The server has a separate timer for silent connections, in steps of 10 s,
 	// so it sometimes closes the connection before the session expires. If a codec then continued
 	// the session on a new connection, a client that is supposed to be dead would live on.
 	sessionOver bool

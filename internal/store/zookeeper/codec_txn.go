@@ -72,7 +72,7 @@ func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 
 // results reads the results in a reply to the operations c.multi. It returns the index and the
 // code of the failed operation. The index is -1 if the reply does not identify a failed
-// operation. If the results are impossible, the result `why` is the reason. There must be one
+// operation. If the results are impossible, the result `reason` explains why. There must be one
 // result per operation. Either no result is an error, or all results are errors, with the code OK
 // for the operations before the failed operation.
 func (c *codec) results(r *jute.Reply) (at int, code jute.Code, reason []byte, ok bool) {

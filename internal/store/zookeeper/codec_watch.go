@@ -70,8 +70,8 @@ func (c *codec) progress() {
 	c.conn.Exists(jute.Call{Sub: callProgress}, jute.Path{Prefix: "/"}, false)
 }
 
-// appendProgress appends an event for each watcher. The event reports that all changes up to zxid have
-// arrived.
+// appendProgress appends an event for each watcher. The event reports that all changes up to zxid
+// have arrived.
 func (c *codec) appendProgress(zxid int64, events []store.Event) []store.Event {
 	for _, w := range c.watches.once {
 		if w.reading { // the read after the watch event is still in progress
@@ -136,7 +136,7 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 }
 
 // writeCount converts a node version to the number of writes, as in store.Event.Version. Node
-// versions rise to 2^31-1 and continue at -2^31. For a negative version, writes returns -1
+// versions rise to 2^31-1 and continue at -2^31. For a negative version, writeCount returns -1
 // (unknown). It never returns 0, which means deleted.
 func writeCount(version int32) int64 {
 	if version < 0 {

@@ -28,7 +28,7 @@ var errNotServing = errors.New("the member is not serving requests, because it k
 
 // sendWord sends a four-letter word, such as srvr, to a member and returns the text response. The
 // member closes the connection after its response.
-func sendWord(ctx context.Context, a store.Access, endpoint, sendWord string) (string, error) {
+func sendWord(ctx context.Context, a store.Access, endpoint, word string) (string, error) {
 	conn, err := a.ConnectSecure(ctx, endpoint)
 	if err != nil {
 		return "", err
@@ -36,7 +36,7 @@ func sendWord(ctx context.Context, a store.Access, endpoint, sendWord string) (s
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if _, err = conn.Write([]byte(sendWord)); err != nil {
+	if _, err = conn.Write([]byte(word)); err != nil {
 		return "", err
 	}
 	b, err := io.ReadAll(io.LimitReader(conn, maxWordResponse))
@@ -47,7 +47,7 @@ func sendWord(ctx context.Context, a store.Access, endpoint, sendWord string) (s
 	case len(b) == 0:
 		return "", errors.New("the server closed the connection without a response; check that the endpoint is a ZooKeeper client port without TLS")
 	case strings.Contains(text, notInWhitelist):
-		return "", fmt.Errorf("the member is not configured to answer the four-letter word %s: %w", sendWord, errNotAllowed)
+		return "", fmt.Errorf("the member is not configured to answer the four-letter word %s: %w", word, errNotAllowed)
 	case strings.HasPrefix(text, "This ZooKeeper instance is not currently serving requests"):
 		return "", errNotServing
 	}

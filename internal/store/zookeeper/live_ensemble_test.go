@@ -106,9 +106,9 @@ func sessionMoves(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// dialMember continues a session at a member, and retries if the member closes the connection without
-// a response. A member does so if it has no leader or if it has not applied a transaction that the
-// session has seen ("Refusing session request for client as it has seen zxid").
+// dialMember continues a session at a member, and retries if the member closes the connection
+// without a response. A member does so if it has no leader or if it has not applied a transaction
+// that the session has seen ("Refusing session request for client as it has seen zxid").
 func dialMember(t *testing.T, endpoint string, session store.Codec) *storetest.Wire {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {

@@ -209,7 +209,8 @@ func TestLiveSessionTimesOut(t *testing.T) {
 	}
 }
 
-// resumeSession tries once to continue a session, and returns the error if the server does not grant it.
+// resumeSession tries once to continue a session, and returns the error if the server does not
+// grant it.
 func resumeSession(t *testing.T, a store.Access, s jute.Session) error {
 	t.Helper()
 	nc, err := net.Dial("tcp", a.Endpoints[0])

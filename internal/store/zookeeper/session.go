@@ -18,8 +18,8 @@ const sessionTimeout = 30 * time.Second
 // session yet.
 const tickInterval = int64(100 * time.Millisecond)
 
-// minPingInterval is the minimum time between two pings, in nanoseconds. If the server grants a session
-// timeout shorter than three times minPingInterval, the session may expire.
+// minPingInterval is the minimum time between two pings, in nanoseconds. If the server grants a
+// session timeout shorter than three times minPingInterval, the session may expire.
 const minPingInterval = int64(100 * time.Millisecond)
 
 // newCodecs returns the codecs of one event loop. Each connection has its own session, because a
@@ -69,8 +69,8 @@ func (c *codec) Tick(now int64) int64 {
 // all its codecs whenever one codec must act.
 const checksPerThird = 8
 
-// check checks whether input arrived since the previous call. If no reply is due (`awaits` is
-// false), the connection cannot expect input. Then look counts at most a third of the session
+// check checks whether input arrived since the previous call. If no reply is due (`expectsReply` is
+// false), the connection cannot expect input. Then check counts at most a third of the session
 // timeout as time without input. After two thirds of the session timeout without input, the
 // connection is mute.
 func (h *silenceDetector) check(now, third int64, expectsReply bool) {
@@ -96,8 +96,8 @@ func (c *codec) CheckAlive() error {
 
 // check checks whether the load has sent an operation since the previous call. It must be called
 // every third of the session timeout. If the load has sent nothing for two thirds of the timeout,
-// look sets the field `over`: by then a live client would have sent a ping, but the session has not
-// expired yet.
+// check sets the field `sessionOver`: by then a live client would have sent a ping, but the session
+// has not expired yet.
 func (s *loadActivity) check(now, third int64) {
 	if s.sent != s.lastSent || s.lastActive == 0 {
 		s.lastSent, s.lastActive = s.sent, now

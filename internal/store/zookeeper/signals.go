@@ -34,7 +34,7 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 }
 
 // pattern matches the beginning and end of a message and maps the message to a signal. If the
-// field `ends` is not empty, the text between `begins` and `ends` is a duration in whole
+// field `suffix` is not empty, the text between `prefix` and `suffix` is a duration in whole
 // milliseconds.
 type pattern struct {
 	logger         string // simple name of the class that logs the message
@@ -42,12 +42,12 @@ type pattern struct {
 	kind           store.SignalKind
 }
 
-// quorumMessage is the beginning of the line that a new leader logs after a majority has received its
-// state.
+// quorumMessage is the beginning of the line that a new leader logs after a majority has received
+// its state.
 const quorumMessage = "Have quorum of supporters, sids: "
 
-// parseEpoch returns the epoch of a new leader, from the zxid at the end of the line that begins with
-// quorumMessage. It returns 0 if the line has no zxid.
+// parseEpoch returns the epoch of a new leader, from the zxid at the end of the line that begins
+// with quorumMessage. It returns 0 if the line has no zxid.
 func parseEpoch(msg []byte) uint64 {
 	i := bytes.LastIndex(msg, []byte(" zxid: 0x"))
 	if i < 0 {

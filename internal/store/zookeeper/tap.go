@@ -23,7 +23,8 @@ const (
 	methodOther   = "other"
 )
 
-// maxObservedRequests limits how many requests without a reply the decoder tracks on one connection.
+// maxObservedRequests limits how many requests without a reply the decoder tracks on one
+// connection.
 const maxObservedRequests = 100_000
 
 // Tap implements store.Tapped.
@@ -76,7 +77,7 @@ func (t *tap) gap(reason string) {
 	t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, MissingCalls: 1, Reason: reason})
 }
 
-// OnFrame implements jute.Heard.
+// OnFrame implements jute.FrameObserver.
 func (t *tap) OnFrame(fromClient, first bool, body []byte, size int) {
 	switch {
 	case body == nil:

@@ -218,8 +218,8 @@ func guardFailed(op jute.Op, code jute.Code) bool {
 	return op == jute.OpMulti && code == jute.APIError
 }
 
-// setCreatedVersion stores the version of a node that was created. For a sequential node it also stores the
-// path.
+// setCreatedVersion stores the version of a node that was created. For a sequential node it also
+// stores the path.
 func (a *tapAnswer) setCreatedVersion(p *call.Part, path []byte) {
 	if p.Version = 1; p.Flags&call.Sequential != 0 && len(path) > 0 {
 		p.End = a.t.key(path)

@@ -102,6 +102,6 @@ func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a, Dialect{
 // Codecs returns the codecs for a server that speaks the dialect.
 func (d Dialect) Codecs(a store.Access) store.Codecs { return newCodecs(a, d) }
 
-// NullServer implements store.NullServerProvider. It ignores MaxStreams, because a server cannot announce a
-// limit in ZooKeeper's protocol.
+// NullServer implements store.NullServerProvider. It ignores MaxStreams, because a server cannot
+// announce a limit in ZooKeeper's protocol.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) { return nullserver.New(o) }

@@ -40,8 +40,8 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(since) >= stop })
 			resume()
 			trial := result(t, p.exits(t, exitDone))
-			// The verdict's reason states how wrong the figures may be. It attributes the error to the
-			// stop, unless the machine withheld more time from the generator.
+			// The verdict's reason states how wrong the figures may be. It attributes the error to
+			// the stop, unless the machine withheld more time from the generator.
 			if trial.Verdict.State == verdict.Valid || !slices.ContainsFunc([]int{5, 7, 10}, func(number int) bool {
 				return strings.Contains(rule(trial, number), " % too high")
 			}) {
@@ -55,7 +55,8 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 				checkBetween(t, "how much throughput can be missing", trial.Overhead.Effect.Throughput, 0.05, 1)
 				return
 			}
-			// A tenth of all operations became due during the stop, and waited between 0 and 400 ms.
+			// A tenth of all operations became due during the stop, and waited between 0 and 400
+			// ms.
 			checkBetween(t, "p99 of the response time", time.Duration(trial.ResponseTime.Percentile(99).NS), stop*8/10, 10*stop)
 			checkBetween(t, "p99 of the lateness", time.Duration(trial.Lateness.Percentile(99).NS), stop*8/10, 10*stop)
 			checkBetween(t, "operations due", trial.Due, 4000, 4000)

@@ -48,8 +48,8 @@ func h2Greetings() []Kind {
 	}
 }
 
-// frameFlood returns a kind that responds correctly to the first two calls, and then sends one frame
-// repeatedly without end.
+// frameFlood returns a kind that responds correctly to the first two calls, and then sends one
+// frame repeatedly without end.
 func frameFlood(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
 	return h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if c.served < 3 {

@@ -80,8 +80,9 @@ func (c *conn) Serve()           { c.serve() }
 func (c *conn) Socket() net.Conn { return c.Conn }
 func (c *conn) Hangup()          {}
 
-// swapWithPrevious returns a function that stores its argument and returns the argument of its previous
-// call, even if another connection made that call. Its first call returns its own argument.
+// swapWithPrevious returns a function that stores its argument and returns the argument of its
+// previous call, even if another connection made that call. Its first call returns its own
+// argument.
 func swapWithPrevious[T any]() func(T) T {
 	var lock sync.Mutex
 	var held *T
@@ -97,7 +98,7 @@ func swapWithPrevious[T any]() func(T) T {
 	}
 }
 
-// fill writes `size` bytes that all have the value `with`, in parts of 16 KiB.
+// fill writes `size` bytes that all equal `value`, in parts of 16 KiB.
 func fill(size int, value byte, write func(part []byte) bool) bool {
 	part := bytes.Repeat([]byte{value}, 16<<10)
 	for ; size > 0; size -= len(part) {
@@ -120,8 +121,8 @@ func markFlooding(kinds ...Kind) []Kind {
 	return kinds
 }
 
-// gzippedZeros returns zeros in gzip format; they decompress to the given number of mebibytes. A gzip
-// file may consist of several members, so zipped repeats a member of one mebibyte.
+// gzippedZeros returns zeros in gzip format; they decompress to the given number of mebibytes. A
+// gzip file may consist of several members, so gzippedZeros repeats a member of one mebibyte.
 func gzippedZeros(mebibytes int) []byte {
 	var one bytes.Buffer
 	zip := gzip.NewWriter(&one)

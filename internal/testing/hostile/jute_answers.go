@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// juteTampered returns a kind that changes the successful responses to requests of the given types (to
-// all requests if none is given), and responds correctly otherwise.
+// juteTampered returns a kind that changes the successful responses to requests of the given types
+// (to all requests if none is given), and responds correctly otherwise.
 func juteTampered(name, ops string, change func(c *juteConn, a *juteAnswer), types ...jute.Op) Kind {
 	k := juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
 		if a.code == 0 && (len(types) == 0 || slices.Contains(types, r.op)) {

@@ -18,8 +18,8 @@ import (
 // HostAddress is the name and address of a host.
 type HostAddress struct{ Name, Address string } // an IPv4 address in 198.18.0.0/24
 
-// AssignAddresses assigns an address to each name. The addresses are in the range that RFC 2544 reserves for
-// benchmarks.
+// AssignAddresses assigns an address to each name. The addresses are in the range that RFC 2544
+// reserves for benchmarks.
 func AssignAddresses(names ...string) (all []HostAddress) {
 	for i, name := range names {
 		all = append(all, HostAddress{name, fmt.Sprintf("198.18.0.%d", 1+i)})
@@ -114,15 +114,15 @@ func newHost(p HostAddress, port string, bridge int) (*Host, error) {
 	return h, nil
 }
 
-// runThread moves the current thread into new namespaces for the host, and runs the functions from the
-// channel h.work there until the host is closed. Then the thread ends, and the host's processes end
-// with it.
+// runThread moves the current thread into new namespaces for the host, and runs the functions from
+// the channel h.work there until the host is closed. Then the thread ends, and the host's processes
+// end with it.
 func (h *Host) runThread(started chan<- error) {
 	runtime.LockOSThread() // unlocked only on the process's first thread
 	if unix.Gettid() == os.Getpid() {
 		// /proc shows the namespaces of the process's first thread, and that thread never ends. So
-		// this goroutine only locks the first thread while a new goroutine runs live on another
-		// thread.
+		// this goroutine only locks the first thread while a new goroutine runs runThread on
+		// another thread.
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -20,7 +20,8 @@ const Env = "QUORUMBENCH_TEST_PROGRAM"
 // If raceEnv is set, the program is built with the race detector.
 const raceEnv = "QUORUMBENCH_TEST_RACE"
 
-// parallelFlag is the name of the flag of package testing that limits the number of concurrent tests.
+// parallelFlag is the name of the flag of package testing that limits the number of concurrent
+// tests.
 const parallelFlag = "test.parallel"
 
 // Run builds the program, runs the tests with the program first in the PATH, and returns their exit

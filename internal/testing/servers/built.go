@@ -31,8 +31,8 @@ func goSource(files embed.FS, name, version, module, command string) (store.Serv
 	return s, err
 }
 
-// buildOrSkip returns the path of a server, and builds the server if necessary. If the build fails, it
-// skips the test.
+// buildOrSkip returns the path of a server, and builds the server if necessary. If the build fails,
+// it skips the test.
 func buildOrSkip(t testing.TB, describe func() (store.ServerSource, error)) string {
 	t.Helper()
 	source, err := describe()

@@ -19,8 +19,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// InstalledServer returns the path of the store's real server, and builds the server if necessary. If the
-// build fails, it skips the test.
+// InstalledServer returns the path of the store's real server, and builds the server if necessary.
+// If the build fails, it skips the test.
 func InstalledServer(t testing.TB, st store.Store) string {
 	t.Helper()
 	return buildOrSkip(t, func() (store.ServerSource, error) { return st.Server("") })

@@ -24,7 +24,8 @@ func unprivileged(cmd *exec.Cmd) {
 // killPostgres kills the PostgreSQL server whose process ID is in a data folder.
 func killPostgres(pid string) {
 	if n, err := strconv.Atoi(pid); err == nil && n > 1 {
-		// SIGQUIT makes PostgreSQL shut down immediately, which also ends the server's child processes.
+		// SIGQUIT makes PostgreSQL shut down immediately, which also ends the server's child
+		// processes.
 		_ = syscall.Kill(n, syscall.SIGQUIT)
 	}
 }

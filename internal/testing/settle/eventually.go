@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// eventuallyLimit limits the wait in Eventually, so that a failing test does not hang. It is long enough
-// for slow machines.
+// eventuallyLimit limits the wait in Eventually, so that a failing test does not hang. It is long
+// enough for slow machines.
 const eventuallyLimit = 3 * time.Minute
 
 // Eventually polls until a condition holds, and fails the test if the condition does not hold in

@@ -6,12 +6,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 )
 
-// NextSpan is a function that returns the next time span during which a thread does not run. Each call
-// returns a later span.
+// NextSpan is a function that returns the next time span during which a thread does not run. Each
+// call returns a later span.
 type NextSpan func() (from, to int64)
 
-// RandomSpans returns Spans of the given length (in nanoseconds) that start at random times, on average
-// one per period.
+// RandomSpans returns a NextSpan for spans of the given length (in nanoseconds) that start at
+// random times, on average one per period.
 func RandomSpans(period, length float64, seed uint64) NextSpan {
 	at, n := float64(origin), uint64(0)
 	return func() (int64, int64) {
@@ -23,8 +23,8 @@ func RandomSpans(period, length float64, seed uint64) NextSpan {
 	}
 }
 
-// PeriodicSpans returns Spans of the given length (in nanoseconds), one in each period. The first span
-// starts at a random time.
+// PeriodicSpans returns a NextSpan for spans of the given length (in nanoseconds), one in each
+// period. The first span starts at a random time.
 func PeriodicSpans(period, length float64, seed uint64) NextSpan {
 	at := float64(origin) + keys.RandomUnit(seed, 0)*period - period
 	return func() (int64, int64) {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckCapabilities fails the test if a store's declared capabilities are incomplete or contradict the
-// interfaces that it implements.
+// CheckCapabilities fails the test if a store's declared capabilities are incomplete or contradict
+// the interfaces that it implements.
 func CheckCapabilities(t *testing.T, st store.Store) {
 	t.Helper()
 	can := st.Capabilities()

@@ -144,8 +144,8 @@ func (c *conformer) checkValue(key string, want []byte) int64 {
 	return version
 }
 
-// checkWritten checks that a write changed the key to the given value, and that the version in the write's
-// response, if any, is the key's version. It returns that version.
+// checkWritten checks that a write changed the key to the given value, and that the version in the
+// write's response, if any, is the key's version. It returns that version.
 func (c *conformer) checkWritten(e store.Event, key string, value []byte) int64 {
 	c.t.Helper()
 	version := c.checkValue(key, value)
@@ -239,8 +239,8 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	}
 }
 
-// checkUnknownVersion runs a compare-and-set whose expected version is Unknown. Either the codec first reads
-// the key's version, or the response is a conflict that contains the version.
+// checkUnknownVersion runs a compare-and-set whose expected version is UnknownVersion. Either the
+// codec first reads the key's version, or the response is a conflict that contains the version.
 func (c *conformer) checkUnknownVersion(key string, value []byte) {
 	c.t.Helper()
 	_, now := c.readOfficially(key)
@@ -256,8 +256,8 @@ func (c *conformer) checkUnknownVersion(key string, value []byte) {
 	c.checkWritten(e, key, value)
 }
 
-// differentValue returns a value that differs from the given value and is not longer, unless the given
-// value is empty. If the given value is text, the returned value is text, too.
+// differentValue returns a value that differs from the given value and is not longer, unless the
+// given value is empty. If the given value is text, the returned value is text, too.
 func differentValue(value []byte) []byte {
 	cut := value[:max(0, len(value)-1)]
 	for utf8.Valid(value) && !utf8.Valid(cut) {

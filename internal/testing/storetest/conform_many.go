@@ -102,8 +102,8 @@ func (c *conformer) checkRange(keys interval, e store.Event) {
 	}
 }
 
-// spelledKey returns the i-th listed key as the interval spells it: with a slash at the start if the
-// interval's keys have one.
+// spelledKey returns the i-th listed key as the interval spells it: with a slash at the start if
+// the interval's keys have one.
 func (c *conformer) spelledKey(keys interval, i int) string {
 	if strings.HasPrefix(keys.key, "/") {
 		return "/" + c.rangeKey(i)

@@ -64,8 +64,8 @@ func (c *conformer) agreeOnOrder() {
 	}
 }
 
-// checkAppliedRevision checks that a member reports that it applied at least the given revision, which is the
-// revision of an earlier response.
+// checkAppliedRevision checks that a member reports that it applied at least the given revision,
+// which is the revision of an earlier response.
 func (c *conformer) checkAppliedRevision(revision int64) {
 	admin, err := c.Store.Admin(c.access)
 	if err != nil {

@@ -24,8 +24,8 @@ func (c *conformer) admin() store.Admin {
 	return a
 }
 
-// checkRefusals checks that each refused operation has the right outcome and an error text, and that the
-// server still serves the next operation.
+// checkRefusals checks that each refused operation has the right outcome and an error text, and
+// that the server still serves the next operation.
 func (c *conformer) checkRefusals() {
 	for _, r := range append(slices.Clone(c.Refused), c.TooLarge) {
 		if r.Outcome == kv.OK {
@@ -124,8 +124,8 @@ func (c *conformer) administration() {
 	c.checkMaintenance(a, &s)
 }
 
-// checkMaintenance runs the store's own maintenance operations and undoes their effects. (The tests of
-// package trial cover a store that reaches its quota.)
+// checkMaintenance runs the store's own maintenance operations and undoes their effects. (The tests
+// of package trial cover a store that reaches its quota.)
 func (c *conformer) checkMaintenance(a store.Admin, s *store.Status) {
 	c.t.Helper()
 	w, ok := a.(store.Operator)
@@ -153,8 +153,8 @@ func (c *conformer) checkMaintenance(a store.Admin, s *store.Status) {
 	}
 }
 
-// checkDialFunction tests that the Admin opens all connections with the function Dial from the access
-// settings. The endpoints are host names that cannot be resolved.
+// checkDialFunction tests that the Admin opens all connections with the function Dial from the
+// access settings. The endpoints are host names that cannot be resolved.
 func (c *conformer) checkDialFunction() {
 	const nowhere, behind = "nowhere.invalid:1", "behind.invalid:1"
 	there := c.access.Endpoints[0]
@@ -283,8 +283,8 @@ func testUser(t *testing.T, f Fixture) {
 	c.want(kv.OK, Get("user", c.levels[0]))
 }
 
-// uncheckedReason returns the reason why a cluster does not check the user in the access settings, or an
-// empty string if the cluster checks the user.
+// uncheckedReason returns the reason why a cluster does not check the user in the access settings,
+// or an empty string if the cluster checks the user.
 func uncheckedReason(t *testing.T, a store.Admin) string {
 	t.Helper()
 	why, err := a.UncheckedUserReason(t.Context())

@@ -50,7 +50,7 @@ func (c *conformer) beginState(key, end string) *Wire {
 	return w
 }
 
-// checkState checks a watcher's next event. The parameter `there` is 1 if the event must say that
+// checkState checks a watcher's next event. The parameter `exists` is 1 if the event must say that
 // the key exists, otherwise 0.
 func (c *conformer) checkState(w *Wire, key string, value []byte, exists int64) {
 	c.t.Helper()
@@ -71,8 +71,8 @@ func (c *conformer) putOfficially(key string, value []byte) {
 	}
 }
 
-// deleteOfficially deletes a key with the official client, if the store supports that, and checks the
-// watcher's event.
+// deleteOfficially deletes a key with the official client, if the store supports that, and checks
+// the watcher's event.
 func (c *conformer) deleteOfficially(w *Wire, key string) {
 	c.t.Helper()
 	if !c.supports(kv.Delete) {

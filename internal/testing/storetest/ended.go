@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// AwaitEnd waits for the result of a server that was asked to stop. It fails the test if the result is
-// an error or does not arrive in time.
+// AwaitEnd waits for the result of a server that was asked to stop. It fails the test if the result
+// is an error or does not arrive in time.
 func AwaitEnd(t testing.TB, what string, result <-chan error) {
 	t.Helper()
 	select {

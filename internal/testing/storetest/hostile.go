@@ -12,9 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckNoSecretsRedirected checks that a client does not follow a redirect to another server, because that
-// server would receive the secrets from the access settings. The parameter `field` is the name of
-// the request header that contains the secrets.
+// CheckNoSecretsRedirected checks that a client does not follow a redirect to another server,
+// because that server would receive the secrets from the access settings. The parameter `field` is
+// the name of the request header that contains the secrets.
 func CheckNoSecretsRedirected(t *testing.T, st store.Store, field string, access store.Access) {
 	t.Helper()
 	seen := make(chan string, 100)

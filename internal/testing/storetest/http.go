@@ -14,8 +14,8 @@ type HTTPStore interface {
 	store.NullServerProvider
 }
 
-// CheckHTTPNullServer tests a null server that speaks HTTP/1.1. The parameter `errors` lists the names of
-// the errors that its scripts support.
+// CheckHTTPNullServer tests a null server that speaks HTTP/1.1. The parameter `errors` lists the
+// names of the errors that its scripts support.
 func CheckHTTPNullServer(t *testing.T, st HTTPStore, errors []string) {
 	t.Run("administration", func(t *testing.T) { HTTPNullAdmin(t, st) })
 	t.Run("errors", func(t *testing.T) { HTTPErrors(t, st, errors) })

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TwoMemberSpec returns the specification of a two-member cluster below a folder, for tests that call
-// Launch but start nothing.
+// TwoMemberSpec returns the specification of a two-member cluster below a folder, for tests that
+// call Launch but start nothing.
 func TwoMemberSpec(dir string) store.LaunchSpec {
 	return store.LaunchSpec{Cluster: "c1", Members: []kv.MemberPlace{
 		{Name: "m1", Host: "127.5.6.7", Ports: []int{2001, 2002, 2003, 2004}, Dir: filepath.Join(dir, "m1")},

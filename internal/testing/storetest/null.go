@@ -41,8 +41,8 @@ const maxInSmallPieces = 8 << 10
 
 // CheckNullServer checks with the official client that the null server behaves like the real
 // server. It uses only the first keys and values of the fixture; the parameters `keys` and `values`
-// are their numbers. If the function `also` is not nil, CheckNullServer calls it for additional
-// checks.
+// are their numbers. If the function `extraChecks` is not nil, CheckNullServer calls it for
+// additional checks.
 func CheckNullServer(t *testing.T, f Fixture, keys, values int, extraChecks func(t *testing.T, a store.Access)) {
 	t.Helper()
 	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]

@@ -29,13 +29,13 @@ func Exists(key string, level kv.Consistency) store.Op {
 func Delete(key string) store.Op { return store.Op{Kind: kv.Delete, Key: []byte(key)} }
 
 // CAS returns an operation that writes a key only if it has the given version: 0 for a missing key,
-// or Unknown.
+// or UnknownVersion.
 func CAS(key string, value []byte, version int64) store.Op {
 	return store.Op{Kind: kv.CAS, Key: []byte(key), Value: value, Revision: version}
 }
 
 // Range returns an operation that reads the keys in the interval [key, end), or only key if end is
-// empty. The parameter `of` contains the other settings; Range sets its field End.
+// empty. The parameter `options` contains the other settings; Range sets its field End.
 func Range(kind kv.Kind, key, end string, level kv.Consistency, options store.RangeOp) store.Op {
 	if end != "" {
 		options.End = []byte(end)
@@ -59,8 +59,8 @@ func Ephemeral(key string, value []byte) store.Op {
 // KeepAlive returns an operation that renews a lease.
 func KeepAlive(lease int64) store.Op { return store.Op{Kind: kv.KeepAlive, Lease: lease} }
 
-// Watch returns an operation that creates a watcher for a key. If before is true, the watcher's
-// events contain the previous values.
+// Watch returns an operation that creates a watcher for a key. If withPrevious is true, the
+// watcher's events contain the previous values.
 func Watch(watcher, stream uint32, key string, withPrevious bool) store.Op {
 	return store.Op{Kind: kv.Watch, Key: []byte(key), Watch: &store.WatchOp{Watcher: watcher, Stream: stream, PrevKV: withPrevious}}
 }

@@ -28,8 +28,8 @@ func Poll(ctx context.Context, t testing.TB, ask func() error) {
 	}
 }
 
-// AwaitRoles waits until every member that responds has a role and one of them is leader. It returns the
-// status and the leader's endpoint.
+// AwaitRoles waits until every member that responds has a role and one of them is leader. It
+// returns the status and the leader's endpoint.
 func AwaitRoles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)

@@ -35,7 +35,7 @@ func EveryByte() []byte {
 	return all
 }
 
-// KeysOfBytes returns a key for each byte, except for the bytes in `without`. Each key is the
+// KeysOfBytes returns a key for each byte, except for the bytes in `excluded`. Each key is the
 // prefix followed by the byte.
 func KeysOfBytes(prefix, excluded string) (keys []string) {
 	left := map[byte]bool{}

@@ -24,8 +24,8 @@ func CheckTap(t *testing.T, st store.TapProvider, client, server []byte, piece u
 	}
 }
 
-// tapRecords returns the records that a tap extracts from a connection. The client sends all its data
-// before the server does.
+// tapRecords returns the records that a tap extracts from a connection. The client sends all its
+// data before the server does.
 func tapRecords(t *testing.T, st store.TapProvider, client, server []byte, piece int) (all []call.Record, err error) {
 	t.Helper()
 	tap := st.Tap(store.TapConfig{

@@ -72,18 +72,18 @@ func Deviations(truth, got *record.Trial) (all []Deviation) {
 	return all
 }
 
-// KeepFigures removes all figures except the named ones. It is for outcomes in which the true values of
-// the other figures are unknown.
+// KeepFigures removes all figures except the named ones. It is for outcomes in which the true
+// values of the other figures are unknown.
 func (o *Outcome) KeepFigures(names []string) {
 	o.Figures = slices.DeleteFunc(o.Figures, func(d Deviation) bool { return !slices.Contains(names, d.Figure) })
 }
 
-// IsFalseNegative reports whether a figure is valid according to the verdict although it is far from the
-// truth.
+// IsFalseNegative reports whether a figure is valid according to the verdict although it is far
+// from the truth.
 func (d *Deviation) IsFalseNegative() bool { return d.isFar() && d.State == verdict.Valid }
 
-// IsFalseAlarm reports whether a figure is not valid according to the verdict although it is close to
-// the truth.
+// IsFalseAlarm reports whether a figure is not valid according to the verdict although it is close
+// to the truth.
 func (d *Deviation) IsFalseAlarm() bool { return d.isNear() && d.State != verdict.Valid }
 
 func (d *Deviation) isFar() bool  { return max(d.Off, -d.Off) > FarOff }

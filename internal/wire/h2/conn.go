@@ -43,8 +43,8 @@ type Config struct {
 	TLS       bool   // set if :scheme is https
 	// FirstStream is the ID of the first stream. It must be odd, or 0 for the default, 1.
 	FirstStream uint32
-	// BufferBudget provides the buffers for incomplete responses. If it is nil, the connection creates its
-	// own budget.
+	// BufferBudget provides the buffers for incomplete responses. If it is nil, the connection
+	// creates its own budget.
 	BufferBudget *parts.Budget
 }
 

@@ -64,8 +64,8 @@ func (e *encoder) resize(announced uint32) {
 	}
 }
 
-// appendBlock appends the header block for a call of a method. once is true if the block changed
-// the dynamic table. Such a block must not be reused.
+// appendBlock appends the header block for a call of a method. changesTable is true if the block
+// changed the dynamic table. Such a block must not be reused.
 func (e *encoder) appendBlock(b []byte, m *method) (_ []byte, changesTable bool) {
 	e.block.Reset()
 	add := func(fields ...hpack.HeaderField) {

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// CallObserver receives the calls that an PassiveDecoder decodes. The arguments of a method are valid until
-// the method returns.
+// CallObserver receives the calls that an PassiveDecoder decodes. The arguments of a method are
+// valid until the method returns.
 type CallObserver interface {
-	// OnBegin is called when the client starts a call on a stream. method is the called method, such
-	// as /etcdserverpb.KV/Put.
+	// OnBegin is called when the client starts a call on a stream. method is the called method,
+	// such as /etcdserverpb.KV/Put.
 	OnBegin(stream uint32, method string)
-	// OnMessage is called for each complete message. ofClient is true if the client sent the message.
-	// body is nil if the message is compressed or larger than MaxMessage.
+	// OnMessage is called for each complete message. fromClient is true if the client sent the
+	// message. body is nil if the message is compressed or larger than MaxMessage.
 	OnMessage(stream uint32, fromClient bool, body []byte, size int)
-	// OnEnd is called when the client has sent its last message, with ofClient true and status 0.
-	// Ended is also called when the call has ended: status is then the gRPC status, or -1 if one
-	// side reset the stream, and ofClient is true only if the client reset the stream.
+	// OnEnd is called when the client has sent its last message, with fromClient true and status 0.
+	// OnEnd is also called when the call has ended: status is then the gRPC status, or -1 if one
+	// side reset the stream, and fromClient is true only if the client reset the stream.
 	OnEnd(stream uint32, fromClient bool, status int)
 }
 
@@ -135,7 +135,7 @@ func (o *PassiveDecoder) drop(id uint32, s *observedCall) {
 // Open returns the number of calls that have not ended.
 func (o *PassiveDecoder) Open() int { return len(o.streams) }
 
-// Feed decodes bytes that the client sent (if ofClient is true) or that the server sent.
+// Feed decodes bytes that the client sent (if fromClient is true) or that the server sent.
 func (o *PassiveDecoder) Feed(fromClient bool, b []byte) error {
 	side := 1
 	if fromClient {

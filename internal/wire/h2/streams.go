@@ -6,7 +6,7 @@ type stream struct {
 	tag          uint32
 	sub          uint8
 	state        state
-	prefixBytes  uint8   // how many bytes of pre have arrived
+	prefixBytes  uint8   // how many bytes of prefix have arrived
 	prefix       [5]byte // the message's prefix: compression flag and length
 	unackedBytes uint32  // if isLong: bytes of DATA received since the stream's last WINDOW_UPDATE
 	end          uint64  // end of the request, as an offset in the complete output of the connection
@@ -22,7 +22,7 @@ const (
 	gotHeaders state = 1 << iota // the first HEADERS frame of the response has arrived
 	isComplete                   // msg is the complete message
 	isInPlace                    // msg points into the input of Feed
-	isPooled                     // msg is a buffer from Conn.parts
+	isPooled                     // msg is a buffer from Conn.budget
 	isBlocked                    // a part of the request waits in Conn.blocked
 	isLong                       // opened by OpenStream
 	halfClosed                   // if isLong: CloseSend was called

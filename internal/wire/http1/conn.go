@@ -19,7 +19,8 @@ const (
 	maxKept = 8 << 10 // maximum total length of one response's kept fields, in bytes
 
 	// maxFraming limits the total size of the chunk sizes and chunk extensions in one response, in
-	// bytes. maxInformational limits how many informational responses may precede the real response.
+	// bytes. maxInformational limits how many informational responses may precede the real
+	// response.
 	maxFraming       = 1 << 20
 	maxInformational = 100
 )
@@ -32,8 +33,8 @@ type Config struct {
 	Host       string   // HOST:PORT, sent as the Host field in every request
 	Fields     []Field  // additional fields in every request
 	KeepFields []string // names of the response fields to keep; at most MaxKeptFields
-	// BufferBudget provides the buffers for incomplete responses. If it is nil, the connection creates its
-	// own budget.
+	// BufferBudget provides the buffers for incomplete responses. If it is nil, the connection
+	// creates its own budget.
 	BufferBudget *parts.Budget
 }
 
@@ -188,8 +189,8 @@ func (c *Conn) complete() *Response {
 	return &c.response
 }
 
-// releaseBuffers returns the connection's buffers to the budget. Their contents stay readable until the
-// next Feed.
+// releaseBuffers returns the connection's buffers to the budget. Their contents stay readable until
+// the next Feed.
 func (c *Conn) releaseBuffers() {
 	c.cfg.BufferBudget.Release(c.body)
 	c.cfg.BufferBudget.Release(c.partial)

@@ -185,8 +185,8 @@ func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
 	return line, in[n:], true, nil
 }
 
-// takeLine processes a line according to c.state. whole is the line with its line break, or nil if
-// the line arrived in several pieces.
+// takeLine processes a line according to c.state. rawLine is the line with its line break, or nil
+// if the line arrived in several pieces.
 func (c *Conn) takeLine(line, rawLine []byte) (done bool, err error) {
 	switch c.state {
 	case statusLine:

@@ -33,16 +33,16 @@ func (k *knownHead) match(in []byte) int {
 	return 0
 }
 
-// rememberHead remembers a head. It ignores the head of an informational response, because a different head
-// follows it.
+// rememberHead remembers a head. It ignores the head of an informational response, because a
+// different head follows it.
 func (k *knownHead) rememberHead(head []byte, status int) {
 	if status >= 200 && len(head) <= knownHeadBytes {
 		k.bytes = append(k.bytes[:0], head...)
 	}
 }
 
-// skipKnownLine returns the length of the next line if the line equals the remembered line at this position.
-// Otherwise it returns 0.
+// skipKnownLine returns the length of the next line if the line equals the remembered line at this
+// position. Otherwise it returns 0.
 func (k *knownHead) skipKnownLine(in []byte) int {
 	if k.at >= knownLines {
 		return 0
@@ -55,8 +55,9 @@ func (k *knownHead) skipKnownLine(in []byte) int {
 	return len(line)
 }
 
-// rememberLine remembers the field line at the current position if the connection ignores the field (idle
-// is true). whole is the line with its line break, or empty if the line arrived in several pieces.
+// rememberLine remembers the field line at the current position if the connection ignores the field
+// (idle is true). rawLine is the line with its line break, or empty if the line arrived in several
+// pieces.
 func (k *knownHead) rememberLine(rawLine []byte, idle bool) {
 	if k.at < knownLines {
 		line := k.lines[k.at][:0]

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// MessageObserver receives the messages that an PassiveDecoder decodes. The arguments of a method are valid until
-// the method returns.
+// MessageObserver receives the messages that an PassiveDecoder decodes. The arguments of a method
+// are valid until the method returns.
 type MessageObserver interface {
 	// OnRequest is called for each complete request.
 	OnRequest(*ObservedRequest)
@@ -52,15 +52,15 @@ const MaxObservedBody = 8 << 20
 // maxUnanswered limits how many requests on one connection may wait for a response.
 const maxUnanswered = 10_000
 
-// PassiveDecoder is a passive decoder for both directions of an HTTP/1.1 connection. After an error it
-// cannot decode anything further. Only one goroutine may use it.
+// PassiveDecoder is a passive decoder for both directions of an HTTP/1.1 connection. After an error
+// it cannot decode anything further. Only one goroutine may use it.
 type PassiveDecoder struct {
 	observer   MessageObserver
 	keepFields []string
 	client     observedMessage
 	server     observedMessage
-	// unansweredHEAD has one element for each request without a response. The element is true for a HEAD
-	// request, whose response has no body even if its header fields announce one.
+	// unansweredHEAD has one element for each request without a response. The element is true for a
+	// HEAD request, whose response has no body even if its header fields announce one.
 	unansweredHEAD []bool
 	err            error
 }
@@ -75,7 +75,7 @@ func NewPassiveDecoder(observer MessageObserver, fieldNames ...string) *PassiveD
 	return o
 }
 
-// Feed decodes bytes that the client sent (if ofClient is true) or that the server sent.
+// Feed decodes bytes that the client sent (if fromClient is true) or that the server sent.
 func (o *PassiveDecoder) Feed(fromClient bool, b []byte) error {
 	m, done := &o.server, o.endResponse
 	if fromClient {
@@ -147,7 +147,7 @@ func (m *observedMessage) observedBody() ObservedBody {
 	return ObservedBody{Size: m.size, Body: m.body}
 }
 
-// step processes the next line or the next piece of a body. whole is set if the message is
+// step processes the next line or the next piece of a body. complete is set if the message is
 // complete.
 func (o *PassiveDecoder) step(m *observedMessage, b []byte, fromClient bool) (rest []byte, complete bool, err error) {
 	switch m.state {
@@ -288,8 +288,8 @@ func (o *PassiveDecoder) field(m *observedMessage, line []byte) error {
 	return nil
 }
 
-// endOfHead determines the length of the body (RFC 9112, section 6.3). whole is set if there is no
-// body.
+// endOfHead determines the length of the body (RFC 9112, section 6.3). complete is set if there is
+// no body.
 func (o *PassiveDecoder) endOfHead(m *observedMessage, fromClient bool) (complete bool, err error) {
 	if !fromClient {
 		switch {
@@ -337,8 +337,8 @@ func (m *observedMessage) chunk(line []byte) error {
 	return nil
 }
 
-// addBody adds a piece to the body. If the body exceeds MaxObservedBody, addBody discards the body and
-// only counts its bytes.
+// addBody adds a piece to the body. If the body exceeds MaxObservedBody, addBody discards the body
+// and only counts its bytes.
 func (m *observedMessage) addBody(p []byte) {
 	m.size = min(m.size+len(p), 1<<50)
 	switch {

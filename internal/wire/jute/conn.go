@@ -21,8 +21,8 @@ type Config struct {
 	// Auth is the user's NAME:PASSWORD for ZooKeeper's authentication scheme `digest`. If it is
 	// empty, the connection does not authenticate.
 	Auth string
-	// BufferBudget provides the buffers for incomplete responses. If it is nil, the connection creates its
-	// own budget.
+	// BufferBudget provides the buffers for incomplete responses. If it is nil, the connection
+	// creates its own budget.
 	BufferBudget *parts.Budget
 }
 
@@ -148,8 +148,8 @@ func (c *Conn) LastZxid() int64 { return c.lastZxid }
 // Open returns the number of requests, including pings, that have no reply yet.
 func (c *Conn) Open() int { return c.open + len(c.pings) - c.oldestPing }
 
-// BufferedBytes returns how many bytes are buffered for requests that are not yet written or have no reply
-// yet.
+// BufferedBytes returns how many bytes are buffered for requests that are not yet written or have
+// no reply yet.
 func (c *Conn) BufferedBytes() int { return len(c.out) - c.oldestNeeded() }
 
 // oldestNeeded returns the index in out of the first byte that is still needed.

@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// FrameObserver receives the frames that an PassiveDecoder decodes. The arguments of a method are valid until
-// the method returns.
+// FrameObserver receives the frames that an PassiveDecoder decodes. The arguments of a method are
+// valid until the method returns.
 type FrameObserver interface {
-	// OnFrame is called for each complete frame of size bytes. ofClient is true if the client sent
-	// the frame. first is true for the first frame from each side, which starts the session. body
-	// is nil if the frame is larger than MaxObservedFrame.
+	// OnFrame is called for each complete frame of size bytes. fromClient is true if the client
+	// sent the frame. first is true for the first frame from each side, which starts the session.
+	// body is nil if the frame is larger than MaxObservedFrame.
 	OnFrame(fromClient, first bool, body []byte, size int)
 }
 
@@ -43,7 +43,7 @@ func NewPassiveDecoder(observer FrameObserver) *PassiveDecoder {
 	return &PassiveDecoder{observer: observer}
 }
 
-// Feed decodes bytes that the client sent (if ofClient is true) or that the server sent.
+// Feed decodes bytes that the client sent (if fromClient is true) or that the server sent.
 func (o *PassiveDecoder) Feed(fromClient bool, b []byte) error {
 	s := &o.sides[1]
 	if fromClient {

@@ -15,12 +15,12 @@ import (
 const DefaultMax = 1 << 30
 
 const (
-	// maxPreallocated is the maximum announced length, in bytes, for which the whole buffer is allocated
-	// before the bytes arrive.
+	// maxPreallocated is the maximum announced length, in bytes, for which the whole buffer is
+	// allocated before the bytes arrive.
 	maxPreallocated = 256 << 10
-	// trustedAfter applies to announced lengths larger than ahead. The whole buffer is allocated only
-	// after this number of bytes has arrived, because the announced length is not trusted until
-	// then.
+	// trustedAfter applies to announced lengths larger than maxPreallocated. The whole buffer is
+	// allocated only after this number of bytes has arrived, because the announced length is not
+	// trusted until then.
 	trustedAfter = 1 << 20
 	// extraFree is the number of bytes in free buffers that are kept in addition to the limit. A
 	// growing response returns one buffer of half its size, one of a quarter, and so on. If
@@ -34,18 +34,18 @@ const (
 // sizes. It keeps returned buffers for reuse, up to twice the highest number of bytes that were in
 // use at the same time.
 //
-// Invariant: kept is the total capacity of the lent buffers, and idle is the total capacity of the
-// buffers in free and back.
+// Invariant: lentBytes is the total capacity of the lent buffers, and idle is the total capacity of
+// the buffers in free and readable.
 type Budget struct {
 	max           int
 	lentBytes     int // total capacity of the lent buffers, in bytes
-	readableBytes int // total capacity of the buffers in back, in bytes
-	peakBytes     int // highest value of kept + read so far
-	idle          int // total capacity of the buffers in free and back, in bytes
+	readableBytes int // total capacity of the buffers in readable, in bytes
+	peakBytes     int // highest value of lentBytes + readableBytes so far
+	idle          int // total capacity of the buffers in free and readable, in bytes
 	// lendCount counts calls of the method lend.
 	lendCount uint64
 	free      [classes][][]byte
-	lastLend  [classes]uint64 // value of lends at the last call for each class
+	lastLend  [classes]uint64 // value of lendCount at the last call for each class
 	readable  [][]byte        // returned since the last Recycle; may still be read
 }
 
@@ -76,8 +76,9 @@ func (b *Budget) turn() {
 }
 
 // Append appends p to a lent buffer and returns the buffer. If the buffer is nil, Append lends a
-// new one. The parameter `whole` is the announced total length in bytes, or 0 if the server
-// announced none. After an error, the buffer is unchanged and the caller must close the connection.
+// new one. The parameter `announced` is the total length in bytes that the server announced, or 0
+// if it announced none. After an error, the buffer is unchanged and the caller must close the
+// connection.
 func (b *Budget) Append(buf, p []byte, announced int) ([]byte, error) {
 	if len(p) > cap(buf)-len(buf) {
 		var err error
@@ -89,15 +90,15 @@ func (b *Budget) Append(buf, p []byte, announced int) ([]byte, error) {
 }
 
 // Fill moves bytes from the input to a buffer until the buffer has n bytes. It returns the buffer
-// and the rest of the input. For the parameter whole, see Append.
+// and the rest of the input. For the parameter `announced`, see Append.
 func (b *Budget) Fill(buf, in []byte, n, announced int) (_, rest []byte, err error) {
 	take := min(max(0, n-len(buf)), len(in))
 	buf, err = b.Append(buf, in[:take], announced)
 	return buf, in[take:], err
 }
 
-// CheckSize returns an error if the announced length of a response exceeds the limit. The caller can
-// then reject the response before it buffers any bytes.
+// CheckSize returns an error if the announced length of a response exceeds the limit. The caller
+// can then reject the response before it buffers any bytes.
 func (b *Budget) CheckSize(announced int) error {
 	if announced > b.max {
 		return fmt.Errorf("the server announced a response of %d bytes, but at most %d bytes of incomplete responses are kept", announced, b.max)

@@ -8,10 +8,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// FirstPreload implements app.Script. In a catalog, it registers the instances that exist at the start of
-// the load. In membership, it removes the nodes that an earlier load left behind. If that load lost
-// connections, the sessions of these nodes may still be alive. A remaining node would conflict with
-// this load's registration of the same instance, or would be deleted during this load.
+// FirstPreload implements app.Script. In a catalog, it registers the instances that exist at the
+// start of the load. In membership, it removes the nodes that an earlier load left behind. If that
+// load lost connections, the sessions of these nodes may still be alive. A remaining node would
+// conflict with this load's registration of the same instance, or would be deleted during this
+// load.
 func (s *script) FirstPreload() (engine.Source, uint64) {
 	if s.schedule.catalog {
 		return &initialRegistrations{source: source{script: s}}, uint64(s.schedule.initial())
@@ -19,9 +20,9 @@ func (s *script) FirstPreload() (engine.Source, uint64) {
 	return &instanceRemovals{source: source{script: s}}, uint64(s.schedule.count())
 }
 
-// SecondPreload implements app.Script. In membership, it writes the instances that exist at the start of
-// the load as plain keys. They cannot be ephemeral keys, because the sessions that write them end
-// before the load starts.
+// SecondPreload implements app.Script. In membership, it writes the instances that exist at the
+// start of the load as plain keys. They cannot be ephemeral keys, because the sessions that write
+// them end before the load starts.
 func (s *script) SecondPreload() (engine.Source, uint64) {
 	if s.schedule.catalog {
 		return nil, 0

@@ -34,8 +34,8 @@ var (
 	}
 )
 
-// callShapes returns the shapes of the calls, indexed by Call. If the application never makes a call,
-// the shape of that call has no name.
+// callShapes returns the shapes of the calls, indexed by Call. If the application never makes a
+// call, the shape of that call has no name.
 func callShapes(catalog bool) []app.Shape {
 	if catalog {
 		return catalogShapes[:]

@@ -86,8 +86,8 @@ func (c *config) streams() int {
 	return c.clients
 }
 
-// comparisonRate returns how many times per second an agent compares its node with the catalog. In a
-// cluster of up to 128 nodes, each Consul agent does this once a minute. Each doubling of the
+// comparisonRate returns how many times per second an agent compares its node with the catalog. In
+// a cluster of up to 128 nodes, each Consul agent does this once a minute. Each doubling of the
 // number of nodes adds a minute to the interval (RateScaledInterval in lib/cluster.go, and
 // scaleFactor in agent/ae).
 func (c *config) comparisonRate() float64 {

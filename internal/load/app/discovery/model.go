@@ -140,7 +140,8 @@ func (c *sessionRecorder) OperationEnded(done *engine.Completion) {
 	c.recorder.Add(o)
 }
 
-// KeyMayBeDeleted implements engine.History. The reference n of an operation is the operation's number.
+// KeyMayBeDeleted implements engine.History. The reference n of an operation is the operation's
+// number.
 func (c *sessionRecorder) KeyMayBeDeleted(n uint64, session uint32, from, now int64) {
 	app.RecordPossibleDelete(c.recorder, uint64(c.script.schedule.entries[n].object), session, from, now)
 }
@@ -151,7 +152,7 @@ func (c *sessionRecorder) SessionEnded(n uint64, o *history.Op) {
 	c.recorder.Add(o)
 }
 
-// Read implements app.Steps.
+// Read implements app.KeyRecorder.
 func (c *sessionRecorder) Read(number uint64, ev *store.Event, o *history.Op) {
 	o.Key = number
 	c.setRead(ev, o)
@@ -217,7 +218,7 @@ func (c *catalogRecorder) WatchEvent(watcher uint32, ev *store.Event, asked, fro
 	c.recorderBase.WatchEvent(watcher, ev, asked, from, now)
 }
 
-// Read implements app.Steps.
+// Read implements app.KeyRecorder.
 func (c *catalogRecorder) Read(number uint64, ev *store.Event, o *history.Op) {
 	o.Key = number
 	c.setRead(ev, o)

@@ -2,9 +2,10 @@ package discovery
 
 import "github.com/quorumbench/quorumbench/internal/load/app"
 
-// numbering assigns numbers to the instances. The instances of service s have `room` consecutive
-// numbers, starting at s × room. The lowest of these numbers belong to the instances that exist
-// before the load. The following numbers belong to the instances that are added during the load.
+// numbering assigns numbers to the instances. The instances of service s have `numbersPerService`
+// consecutive numbers, starting at s × numbersPerService. The lowest of these numbers belong to the
+// instances that exist before the load. The following numbers belong to the instances that are
+// added during the load.
 type numbering struct {
 	config
 	numbersPerService uint32 // number of instance numbers per service
@@ -12,7 +13,7 @@ type numbering struct {
 	slash             byte // separator between the names of the service and the instance
 }
 
-// newNumbering returns places with numbers for the initial instances and for the given number of added
+// newNumbering returns a numbering for the initial instances and for the given number of added
 // instances. The added instances are spread evenly over the services.
 func newNumbering(c config, prefix string, added int) numbering {
 	p := numbering{config: c, numbersPerService: uint32(c.instances + (added+c.services-1)/c.services), prefix: prefix, slash: '/'}

@@ -75,8 +75,8 @@ func (s *schedule) addChanges(timeline *app.Timeline[entry], r *rand.Rand, lives
 	}
 }
 
-// randomDueTime returns a random due time for the i-th of `count` calls, which are spread evenly over the
-// given length.
+// randomDueTime returns a random due time for the i-th of `count` calls, which are spread evenly
+// over the given length.
 func randomDueTime(r *rand.Rand, length time.Duration, i, count int) time.Duration {
 	return time.Duration((float64(i) + r.Float64()) / float64(count) * float64(length))
 }

@@ -65,9 +65,10 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.ComputeShares(callShapes(s.schedule.catalog), s.schedule.countByKind())
 }
 
-// ConnectionIndex implements engine.Reactive. In membership, an instance is registered and deregistered on
-// the same connection, because the key is bound to that connection's session. The watches of the
-// clients have their own connections, while the reads of the clients use the load's connections.
+// ConnectionIndex implements engine.Reactive. In membership, an instance is registered and
+// deregistered on the same connection, because the key is bound to that connection's session. The
+// watches of the clients have their own connections, while the reads of the clients use the load's
+// connections.
 func (s *source) ConnectionIndex(n uint64) int {
 	e := s.schedule.entries[n]
 	switch {

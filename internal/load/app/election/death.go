@@ -9,16 +9,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// leaderDeaths schedules the deaths of leaders and measures the failovers that follow. A dead leader
-// sends nothing, not even keep-alives. The other candidates notice its death only when its session
-// expires.
+// leaderDeaths schedules the deaths of leaders and measures the failovers that follow. A dead
+// leader sends nothing, not even keep-alives. The other candidates notice its death only when its
+// session expires.
 type leaderDeaths struct {
 	pendingDue int64 // when the chosen leaders die; 0: no leader dies, or they have already died
-	deathDue   int64 // initial value of at
+	deathDue   int64 // initial value of pendingDue
 	count      int   // number of offices whose leaders die; these are the first offices
 	// These time spans end when the next leader learns that it is leader. failover begins when the
-	// old leader was due to die, and orphaned when it actually died. behind begins at the earliest
-	// time at which the old leader's session could have ended.
+	// old leader was due to die, and noLeaderAfterDeath when it actually died. noLeaderAfterExpiry
+	// begins at the earliest time at which the old leader's session could have ended.
 	failover, noLeaderAfterDeath, noLeaderAfterExpiry measure.Calls
 	returning                                         ring // dead candidates, in the order in which they return
 }
@@ -94,7 +94,7 @@ func (s *Script) kill(o *office) {
 
 // updateDeadSession sets the time until which a dead candidate's session is known to be alive. This
 // time can still change after the death if a keep-alive was in flight when the candidate died. The
-// parameter `until` is 0 if the session has ended or if nothing is known.
+// parameter `aliveUntil` is 0 if the session has ended or if nothing is known.
 func (s *Script) updateDeadSession(c int, aliveUntil int64) {
 	o := s.officeOf(c)
 	if !o.vacant || !o.leaderDied || int(o.deadLeader) != c {
@@ -127,7 +127,7 @@ func (s *Script) doubtSession(o *office) {
 }
 
 // endFailover counts a failover that ended at time `at`, after the office had no leader for
-// `without` nanoseconds. The dead leader returns after ReturnDelay.
+// `vacancy` nanoseconds. The dead leader returns after ReturnDelay.
 func (s *Script) endFailover(o *office, at, vacancy int64) {
 	d := &s.deaths
 	d.failover.CountEnded(kv.OK, max(at-o.lossDue, 0), vacancy)

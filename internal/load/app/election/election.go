@@ -78,8 +78,8 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 	return "", ""
 }
 
-// CheckWindow implements application.WindowChecker. The window must be long enough to contain the whole
-// failover.
+// CheckWindow implements application.WindowChecker. The window must be long enough to contain the
+// whole failover.
 func (a Application) CheckWindow(s application.Settings, way int, length time.Duration) (parameter, why string) {
 	c, w := NewConfig(s, 0), a.Way(way)
 	if c.LeaderFailures == 0 || c.LeaderDeath(w, length) > 0 {

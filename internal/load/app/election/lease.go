@@ -23,8 +23,8 @@ func (s *source) fillPreload(n uint64) {
 	s.setGrantCall()
 }
 
-// setRenewCall creates a call that keeps a candidate's session or lease alive. If the candidate has no
-// lease, the call requests one.
+// setRenewCall creates a call that keeps a candidate's session or lease alive. If the candidate has
+// no lease, the call requests one.
 func (s *source) setRenewCall(c int, op *store.Op) {
 	if s.renewalSent[c] == 0 {
 		s.renewalSent[c] = max(s.now, 1)
@@ -41,9 +41,10 @@ func (s *source) setRenewCall(c int, op *store.Op) {
 	s.setGrantCall()
 }
 
-// setGrantCall creates a call that requests a lease, or a session that ends only when its TTL has passed.
-// By default, a session would also have a health check of its member. It would then end as soon as
-// the store considers that member lost, and the earliest time at which it can end would be unknown.
+// setGrantCall creates a call that requests a lease, or a session that ends only when its TTL has
+// passed. By default, a session would also have a health check of its member. It would then end as
+// soon as the store considers that member lost, and the earliest time at which it can end would be
+// unknown.
 func (s *source) setGrantCall() {
 	p := call.Part{Action: call.Grant, Number: s.sessionTTL / int64(time.Second)}
 	if s.way.Recipe == SessionRace {
@@ -73,8 +74,8 @@ func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome 
 	return ev.Outcome
 }
 
-// shortenSessions records the timeout that a server granted to a connection's session. If the timeout is
-// shorter than requested, all sessions end earlier than assumed until now.
+// shortenSessions records the timeout that a server granted to a connection's session. If the
+// timeout is shorter than requested, all sessions end earlier than assumed until now.
 func (s *Script) shortenSessions(granted int64) {
 	less := s.sessionTTL - granted
 	if granted <= 0 || less <= 0 {

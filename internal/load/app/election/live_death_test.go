@@ -75,8 +75,9 @@ func TestLeaderDeathsOnEtcd(t *testing.T) {
 	}
 }
 
-// The sessions of dead leaders end after at most twice their TTL. For another 15 s, no candidate can
-// acquire the locks of these sessions. The other candidates learn this when their attempts fail.
+// The sessions of dead leaders end after at most twice their TTL. For another 15 s, no candidate
+// can acquire the locks of these sessions. The other candidates learn this when their attempts
+// fail.
 func TestLeaderDeathsOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")

@@ -18,7 +18,7 @@ func AppendOffice(b []byte, prefix string, office int) []byte {
 	return app.AppendNumber(append(append(b, prefix...), 'e'), clampUint32(office))
 }
 
-// AppendCandidate appends a candidate's name, such as "c000042-1a2b3c4d". The parameter `all` is
+// AppendCandidate appends a candidate's name, such as "c000042-1a2b3c4d". The parameter `index` is
 // the candidate's number, counted over all offices. The parameter `run` distinguishes the name from
 // names that an earlier run may have left in the store.
 func AppendCandidate(b []byte, index int, run uint32) []byte {

@@ -57,7 +57,7 @@ func (b *readBack) record(c *chronicle, office uint64, ev *store.Event, o *histo
 	}
 }
 
-// Read implements app.Steps.
+// Read implements app.KeyRecorder.
 func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	if c.script.readBack != nil {
 		c.script.readBack.record(c, number, ev, o)

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// All candidates stand for the first time within the duration `entering` after the start. The first
-// resignation is due no earlier than the duration `settled` after the start.
+// All candidates stand for the first time within the duration `entryPeriod` after the start. The
+// first resignation is due no earlier than the duration `firstResignation` after the start.
 const (
 	entryPeriod      = 500 * time.Millisecond
 	firstResignation = time.Second
@@ -59,16 +59,16 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	return s
 }
 
-// maxFailoverTime returns the longest time from a leader's death to the return of that leader, if the
-// store is correct and not busy.
+// maxFailoverTime returns the longest time from a leader's death to the return of that leader, if
+// the store is correct and not busy.
 func (c *Config) maxFailoverTime(w *Way) time.Duration {
 	lives := w.sessionTTL(c)
 	return lives + w.MaxVacancy(lives) + ReturnDelay
 }
 
-// minWindow returns the minimum length of a window in which leaders die. Each of these leaders must be
-// elected and keep its session alive before it dies. After its return, the window must continue for
-// a second.
+// minWindow returns the minimum length of a window in which leaders die. Each of these leaders must
+// be elected and keep its session alive before it dies. After its return, the window must continue
+// for a second.
 func (c *Config) minWindow(w *Way) time.Duration {
 	_, every := w.KeepAlive(c)
 	return firstResignation + every + c.maxFailoverTime(w) + time.Second
@@ -87,8 +87,8 @@ func (c *Config) LeaderDeath(w *Way, length time.Duration) time.Duration {
 	return firstResignation + every + rest/3
 }
 
-// FirstKeepAlives returns the time of each candidate's first keep-alive, given the interval between a
-// candidate's keep-alives.
+// FirstKeepAlives returns the time of each candidate's first keep-alive, given the interval between
+// a candidate's keep-alives.
 func (c *Config) FirstKeepAlives(interval time.Duration) []int64 {
 	r := rand.New(rand.NewPCG(c.Seed, 0x6265))
 	times := make([]int64, c.CandidateCount())

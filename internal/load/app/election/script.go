@@ -59,8 +59,8 @@ func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 // Source implements app.Script.
 func (s *Script) Source() engine.Source { return &source{Script: s} }
 
-// FirstPreload implements app.Script. It returns the operations that create the offices, or those that
-// remove old keys and request leases.
+// FirstPreload implements app.Script. It returns the operations that create the offices, or those
+// that remove old keys and request leases.
 func (s *Script) FirstPreload() (engine.Source, uint64) {
 	n := s.Offices
 	if s.leases != nil {
@@ -78,8 +78,8 @@ func (s *Script) SessionTimeout() time.Duration {
 	return 0
 }
 
-// PreloadResults implements app.Script. It returns each candidate's lease, followed by the run's number. When
-// keys are read after the load, this number identifies the values that this run wrote.
+// PreloadResults implements app.Script. It returns each candidate's lease, followed by the run's
+// number. When keys are read after the load, this number identifies the values that this run wrote.
 func (s *Script) PreloadResults() []int64 { return append(slices.Clone(s.leases), int64(s.run)) }
 
 // CallCounts implements app.Script. It returns the calls, followed by the measured time spans.
@@ -110,9 +110,9 @@ func newRecipe(s *Script) recipe {
 	}
 }
 
-// preloadSource is the source of the operations before the load. The operations create the offices, which
-// are the parents of the candidates' nodes. In ways with leases, they remove old keys and request
-// leases instead.
+// preloadSource is the source of the operations before the load. The operations create the offices,
+// which are the parents of the candidates' nodes. In ways with leases, they remove old keys and
+// request leases instead.
 type preloadSource struct {
 	app.PreloadBase
 	source source

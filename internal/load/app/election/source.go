@@ -209,8 +209,8 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return outcome
 }
 
-// OperationFailed implements engine.Reactive. The candidate tries again after a pause. After a wrong
-// response, however, Check has already chosen the next call.
+// OperationFailed implements engine.Reactive. The candidate tries again after a pause. After a
+// wrong response, however, Check has already chosen the next call.
 func (s *source) OperationFailed(n uint64) {
 	if s.responseWrong {
 		s.responseWrong = false
@@ -318,10 +318,10 @@ func (s *source) ExpectsMore(now int64) bool {
 	return false
 }
 
-// ConnectionLost implements engine.Reactive. If a leader's session belongs to the lost connection, the leader
-// no longer knows whether it is still leader. A leader with a lease remains leader until the lease
-// expires. A waiting candidate has lost its watch. A candidate that no longer knows its state
-// starts over.
+// ConnectionLost implements engine.Reactive. If a leader's session belongs to the lost connection,
+// the leader no longer knows whether it is still leader. A leader with a lease remains leader until
+// the lease expires. A waiting candidate has lost its watch. A candidate that no longer knows its
+// state starts over.
 func (s *source) ConnectionLost(place int) {
 	c := place
 	if s.chronicle != nil {
@@ -371,14 +371,14 @@ func (s *source) SessionExpired(place int) {
 }
 
 // recipe defines how candidates use a store. As soon as a method knows a candidate's next call, it
-// sets this call with Script.want.
+// sets this call with Script.setNextCall.
 type recipe interface {
 	// fill creates a candidate's call.
 	fill(s *source, c int, call Call, op *store.Op)
 	// handleResponse handles the response to a candidate's call. It returns the outcome of the
 	// call.
 	handleResponse(s *source, c int, call Call, ev *store.Event) kv.Outcome
-	// handleChange handles a change to the key that a candidate watches. The parameter `gone` is
+	// handleChange handles a change to the key that a candidate watches. The parameter `deleted` is
 	// true if the key was or may have been deleted. For example, in a race, a candidate makes a
 	// Stand when the leader's key was deleted.
 	handleChange(s *Script, c int, deleted bool)
@@ -417,8 +417,8 @@ func (s *source) isName(c int, value []byte) bool {
 	return ok && index == c && run == s.run
 }
 
-// setAwaitCall creates a call for a candidate that reads the source's key from the contacted member and
-// sets a one-shot watch on it.
+// setAwaitCall creates a call for a candidate that reads the source's key from the contacted member
+// and sets a one-shot watch on it.
 func (s *source) setAwaitCall(c int, op *store.Op) {
 	s.setCall(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	s.parts[1] = call.Part{Action: call.Watch, Key: s.key}
@@ -427,8 +427,8 @@ func (s *source) setAwaitCall(c int, op *store.Op) {
 	op.Watch = &s.watch
 }
 
-// outcomeWithText returns the outcome of a response that made a candidate the leader. If `wrong` is not
-// nil, the outcome is a wrong response with this text.
+// outcomeWithText returns the outcome of a response that made a candidate the leader. If `wrong` is
+// not nil, the outcome is a wrong response with this text.
 func outcomeWithText(ev *store.Event, wrong []byte) kv.Outcome {
 	if wrong != nil {
 		ev.Text = wrong

@@ -39,8 +39,8 @@ type Script struct {
 
 	now       int64 // nanoseconds since the window opened
 	newLeader int   // the candidate that became leader by the current response, or none
-	// The leader whom the candidate `won` replaced, if that leader had certainly not ceased to be
-	// leader; otherwise none.
+	// The leader whom the candidate `newLeader` replaced, if that leader had certainly not ceased
+	// to be leader; otherwise none.
 	replacedLeader     int
 	newLeaderCallDue   int64  // when the call to which the current response belongs was due
 	leaderWaitEnd      int64  // when the wait for the last handovers ends; 0: the wait has not begun
@@ -118,13 +118,14 @@ type office struct {
 	leaderDied         bool  // the office is vacant because its leader died
 	deadLeader         int32 // the dead leader
 	sessionAliveUntil  int64 // the dead leader's session is alive at least until this time; 0: unknown
-	deadConnectionLost bool  // the dead leader's connection was lost before the time `until`
+	deadConnectionLost bool  // the dead leader's connection was lost before sessionAliveUntil
 	deathDue           int64 // when a death became due that waits until a leader has no call in flight; 0: none
 }
 
 func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
 
-// setNextCall sets the candidate's next call. The call is due now, or after a pause if `later` is set.
+// setNextCall sets the candidate's next call. The call is due now, or after a pause if `later` is
+// set.
 func (s *Script) setNextCall(c int, call Call, later bool) {
 	k := &s.candidates[c]
 	k.call, k.busy, k.due = call, true, s.now
@@ -230,12 +231,13 @@ func (s *Script) expireLeader(o *office) {
 	o.vacantSince = s.aliveUntil[old]
 }
 
-// sessionMustBeAlive reports whether the session of a candidate whose connection is not lost must still be
-// alive. A member that is cut off from the others continues to respond to pings until it drops its
-// clients (Way.IsolatedReplyTime). The session's timeout, however, runs from the latest ping that the other
-// members learned of. If the timeout is longer than Way.IsolatedReplyTime, the session cannot have expired.
-// Otherwise the session is certain to be alive only until the timeout has passed since the
-// candidate's latest acknowledged write, which a majority of the members knows.
+// sessionMustBeAlive reports whether the session of a candidate whose connection is not lost must
+// still be alive. A member that is cut off from the others continues to respond to pings until it
+// drops its clients (Way.IsolatedReplyTime). The session's timeout, however, runs from the latest
+// ping that the other members learned of. If the timeout is longer than Way.IsolatedReplyTime, the
+// session cannot have expired. Otherwise the session is certain to be alive only until the timeout
+// has passed since the candidate's latest acknowledged write, which a majority of the members
+// knows.
 func (s *Script) sessionMustBeAlive(c int) bool {
 	if s.leases != nil || s.sessionTTL == 0 {
 		return true

@@ -55,8 +55,8 @@ type candidateRecord struct {
 	latestSeenNode     int64  // number of its latest node that a response to another candidate contained
 	latestRecordedNode int64  // number of its latest node that was recorded as created by a call without a response
 	latestList         uint32 // number of the latest list that contains its own node
-	// olderKeys holds earlier nodes that the candidate considered deleted when it created a new one. If
-	// any of them still exist, they are deleted when the session ends.
+	// olderKeys holds earlier nodes that the candidate considered deleted when it created a new
+	// one. If any of them still exist, they are deleted when the session ends.
 	olderKeys []app.EphemeralKey
 }
 

@@ -156,7 +156,7 @@ func (c *chronicle) recordLeaseEnd(index int, o *history.Op) {
 }
 
 // recordExpiries records that some keys of an office's candidates may have been deleted: the keys
-// whose leases may have ended before the time `by`.
+// whose leases may have ended before the time `deadline`.
 func (c *chronicle) recordExpiries(office int, deadline, now int64) {
 	n := c.script.Candidates
 	for index := office * n; index < (office+1)*n; index++ {

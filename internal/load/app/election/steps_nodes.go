@@ -72,8 +72,9 @@ func (c *chronicle) recordReached(index int, o *history.Op) {
 	}
 }
 
-// KeyMayBeDeleted implements engine.History. If a session was closed, its nodes may now be deleted at any time.
-// If it is uncertain whether the session was still alive, they may have been deleted earlier.
+// KeyMayBeDeleted implements engine.History. If a session was closed, its nodes may now be deleted
+// at any time. If it is uncertain whether the session was still alive, they may have been deleted
+// earlier.
 func (c *chronicle) KeyMayBeDeleted(ref uint64, _ uint32, from, now int64) {
 	index := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- encoded by Fill
 	closed := from == now && !c.script.candidates[index].dead && c.script.sessionMustBeAlive(index)

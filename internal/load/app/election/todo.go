@@ -71,15 +71,16 @@ func (t *todo) nextTime(now int64, candidates []candidate) int64 {
 	return math.MaxInt64
 }
 
-// renewalSchedule schedules the renewals of all candidates' sessions. All candidates use the same interval.
+// renewalSchedule schedules the renewals of all candidates' sessions. All candidates use the same
+// interval.
 type renewalSchedule struct {
 	interval int64
 	due      []int64 // by candidate: when its next renewal is due
 	order    ring    // all candidates, in the order of their next renewals
 }
 
-// newRenewalSchedule returns the schedule of renewals with the given times of the first renewals. Each of
-// these times must be less than `every`.
+// newRenewalSchedule returns the schedule of renewals with the given times of the first renewals.
+// Each of these times must be less than `interval`.
 func newRenewalSchedule(first []int64, interval time.Duration) renewalSchedule {
 	b := renewalSchedule{int64(interval), first, ring{items: make([]int32, len(first)), n: len(first)}}
 	for i := range b.order.items {

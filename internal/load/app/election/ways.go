@@ -29,8 +29,8 @@ func NewConfig(s application.Settings, seed uint64) Config {
 func (c *Config) CandidateCount() int { return c.Offices * c.Candidates }
 
 // Connections returns the number of connections. Each candidate has one connection, in the order of
-// the candidates. If candidates wait on a second connection (Way.Watches), the second connections
-// follow in the same order.
+// the candidates. If candidates wait on a second connection (Way.WatchesSeparately), the second
+// connections follow in the same order.
 func (c *Config) Connections(w *Way) int {
 	if w.WatchesSeparately {
 		return 2 * c.CandidateCount()
@@ -57,25 +57,26 @@ type Way struct {
 	application.Way
 	Recipe Recipe
 	Shapes [NumCalls]app.Shape
-	// CallsPerHandover returns the number of calls of each kind in the handover of an office that has
-	// the given number of candidates.
+	// CallsPerHandover returns the number of calls of each kind in the handover of an office that
+	// has the given number of candidates.
 	CallsPerHandover func(candidates float64) [NumCalls]float64
-	// DefaultTTL is the default time after which a candidate's session or lease expires if it is not
-	// renewed. Beats is the number of renewals during that time. Both are the defaults of the
-	// store's own client.
+	// DefaultTTL is the default time after which a candidate's session or lease expires if it is
+	// not renewed. RenewalsPerTTL is the number of renewals during that time. Both are the defaults
+	// of the store's own client.
 	DefaultTTL     time.Duration
 	RenewalsPerTTL int
-	// SessionPerConnection is set if each session belongs to a connection. The connections themselves keep
-	// their sessions alive, unless leaders die or a TTL is set (see KeepAlive).
+	// SessionPerConnection is set if each session belongs to a connection. The connections
+	// themselves keep their sessions alive, unless leaders die or a TTL is set (see KeepAlive).
 	SessionPerConnection bool
 	// MaxVacancy returns the longest time for which an office has no leader after the dead leader's
 	// session could have expired, if the store is correct and not busy.
 	MaxVacancy func(ttl time.Duration) time.Duration
-	// IsolatedReplyTime is how long a member that is cut off from the other members continues to respond to
-	// keep-alives before it drops its clients. The other members do not learn of these keep-alives.
+	// IsolatedReplyTime is how long a member that is cut off from the other members continues to
+	// respond to keep-alives before it drops its clients. The other members do not learn of these
+	// keep-alives.
 	IsolatedReplyTime time.Duration
-	// RetryPause is how long a candidate waits after a call failed. It also waits for this time if it
-	// failed to acquire a lock that had no holder.
+	// RetryPause is how long a candidate waits after a call failed. It also waits for this time if
+	// it failed to acquire a lock that had no holder.
 	RetryPause time.Duration
 	// WatchesSeparately is set if candidates wait on a second connection.
 	WatchesSeparately bool
@@ -125,20 +126,20 @@ const (
 	leaseExpiryInterval = 500 * time.Millisecond
 )
 
-// nodeSessionTTL is the session timeout that a load's connection requests (internal/store/zookeeper). A
-// server looks for expired sessions every nodeExpiryInterval. A member that is cut off continues to respond
-// for nodeIsolatedReplyTime: for five steps (syncLimit), plus the half step after which a member reports its
-// sessions to the leader.
+// nodeSessionTTL is the session timeout that a load's connection requests
+// (internal/store/zookeeper). A server looks for expired sessions every nodeExpiryInterval. A
+// member that is cut off continues to respond for nodeIsolatedReplyTime: for five steps
+// (syncLimit), plus the half step after which a member reports its sessions to the leader.
 const (
 	nodeSessionTTL        = 30 * time.Second
 	nodeExpiryInterval    = 2 * time.Second
 	nodeIsolatedReplyTime = 5*nodeExpiryInterval + nodeExpiryInterval/2
 )
 
-// lockSessionTTL and lockRetry are taken from Consul's client (api/lock.go). lockSessionTTL is the TTL
-// of a lock's session. lockRetry is the pause after a failed attempt to acquire a lock that has no
-// holder. A server ends a session after at most twice its TTL. After that, no client can acquire the
-// session's locks for lockDelay.
+// lockSessionTTL and lockRetry are taken from Consul's client (api/lock.go). lockSessionTTL is the
+// TTL of a lock's session. lockRetry is the pause after a failed attempt to acquire a lock that has
+// no holder. A server ends a session after at most twice its TTL. After that, no client can acquire
+// the session's locks for lockDelay.
 const (
 	lockSessionTTL = 15 * time.Second
 	lockRetry      = 5 * time.Second

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// FirstPreload implements app.Script. It returns operations that read the compaction key and write all
-// objects that exist when the load begins. The writes have the same form as the API server's
+// FirstPreload implements app.Script. It returns operations that read the compaction key and write
+// all objects that exist when the load begins. The writes have the same form as the API server's
 // writes, because some stores accept only calls that the API server makes.
 func (s *Script) FirstPreload() (engine.Source, uint64) {
 	n := uint64(1)

@@ -156,8 +156,8 @@ var createSteps = []step{
 	{1650 * time.Millisecond, UpdateReplicaSet},
 }
 
-// removeSteps lists the calls for the removal of a pod. First the pod is marked as being deleted. Then
-// its kubelet stops it and reports this. Finally the pod is deleted.
+// removeSteps lists the calls for the removal of a pod. First the pod is marked as being deleted.
+// Then its kubelet stops it and reports this. Finally the pod is deleted.
 var removeSteps = []step{
 	{0, UpdatePod}, // deletionTimestamp
 	{30 * time.Millisecond, CreateEvent},
@@ -172,7 +172,8 @@ var removeSteps = []step{
 // masterCalls lists the calls with which an API server renews its entry in the list of API servers.
 var masterCalls = []Call{GetMasterLease, GrantMasterLease, UpdateMasterLease, ListMasterLeases}
 
-// maxStepsDuration is at least as long as the calls in created, and as long as the calls in removed.
+// maxStepsDuration is at least as long as the calls in created, and as long as the calls in
+// removed.
 const maxStepsDuration = 2 * time.Second
 
 // callsPerPod returns the number of calls of a given kind for each pod that is created and removed.

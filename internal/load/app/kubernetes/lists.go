@@ -29,9 +29,9 @@ type object struct {
 	revision      int64
 }
 
-// maxAbsentPods limits the verification that removed pods are absent from listings. Every listing shows
-// that all removed pods are absent, but the number of these pods grows with time. So only the last
-// maxAbsentPods pods before the oldest existing pod are verified.
+// maxAbsentPods limits the verification that removed pods are absent from listings. Every listing
+// shows that all removed pods are absent, but the number of these pods grows with time. So only the
+// last maxAbsentPods pods before the oldest existing pod are verified.
 const maxAbsentPods = 100
 
 // Begin implements store.Keys.

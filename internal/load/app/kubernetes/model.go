@@ -33,9 +33,9 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	return s.keys.Append(b, uint32(number))
 }
 
-// maxUnexpiredLength is the maximum length of a load in which no event can expire with its lease. It
-// leaves the time finalReadAllowance for reading the members after the load, because no event may expire
-// during these reads either.
+// maxUnexpiredLength is the maximum length of a load in which no event can expire with its lease.
+// It leaves the time finalReadAllowance for reading the members after the load, because no event
+// may expire during these reads either.
 const (
 	maxUnexpiredLength = EventTTL*time.Second - finalReadAllowance
 	finalReadAllowance = 15 * time.Minute
@@ -126,14 +126,15 @@ func (c *chronicle) recordWrite(n uint64, e Entry, expected int64, ev *store.Eve
 	}
 }
 
-// recordPossibleExpiry records that a key may be deleted at any time after an operation was invoked, because
-// the key's lease may expire. The record is a delete that may have been executed.
+// recordPossibleExpiry records that a key may be deleted at any time after an operation was
+// invoked, because the key's lease may expire. The record is a delete that may have been executed.
 func (c *chronicle) recordPossibleExpiry(key uint64, o *history.Op) {
 	end := history.PossibleDelete(key, o.Session, o.Invoked, o.Done)
 	c.recorder.Add(&end)
 }
 
-// setFailedCompare completes o with the version that the transaction read because its comparison failed.
+// setFailedCompare completes o with the version that the transaction read because its comparison
+// failed.
 func (c *chronicle) setFailedCompare(ev *store.Event, o *history.Op) {
 	if o.ModRevision = max(ev.ModRevision, 0); o.ModRevision == 0 {
 		o.Read = history.Absent
@@ -142,7 +143,7 @@ func (c *chronicle) setFailedCompare(ev *store.Event, o *history.Op) {
 	o.Read = c.identity(o.Key, ev.Value)
 }
 
-// Read implements app.Steps.
+// Read implements app.KeyRecorder.
 func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	o.Key = number
 	if o.Outcome == kv.OK && ev.Revision > 0 {
@@ -151,8 +152,8 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.recorder.Add(o)
 }
 
-// identity returns a number that identifies the write of a key's value. It returns history.UnknownValue
-// if the value is unknown, for example after a listing without values.
+// identity returns a number that identifies the write of a key's value. It returns
+// history.UnknownValue if the value is unknown, for example after a listing without values.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s := c.script
 	if number >= s.compactionNumber() || len(value) == 0 {

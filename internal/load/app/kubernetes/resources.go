@@ -72,8 +72,8 @@ var idleResources = []string{
 }
 
 // WatchedPaths returns the path of each watcher. The first paths belong to the resources that have
-// objects in this load. The result `of` lists these resources in the same order, so its length is
-// the number of these paths.
+// objects in this load. The result `watchedResources` lists these resources in the same order, so
+// its length is the number of these paths.
 func WatchedPaths() (paths []string, watchedResources []Resource) {
 	for r := range NumResources {
 		if resources[r].watched {

@@ -49,8 +49,8 @@ type scheduleBuilder struct {
 	objects Objects
 	counted []string
 	entries []due
-	// Number of pods that exist at the start and whose creation began less than maxStepsDuration before
-	// the load.
+	// Number of pods that exist at the start and whose creation began less than maxStepsDuration
+	// before the load.
 	youngPods int
 	newPods   int // number of pods that are created during the load
 }

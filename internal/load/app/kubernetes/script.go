@@ -58,8 +58,8 @@ type listing struct {
 	firstPod    uint32 // index of the first pod in the listing
 }
 
-// New returns the load of an API server. setup.Before holds the revisions of the objects that exist
-// when the load begins.
+// New returns the load of an API server. setup.PreloadResults holds the revisions of the objects
+// that exist when the load begins.
 func New(setup app.Setup) *Script {
 	c := NewConfig(setup.Settings, setup.Seed)
 	c.Uncompacted = setup.Confined && !setup.ClusterWide
@@ -102,8 +102,8 @@ func (s *Script) Model() app.Model { return s }
 // Pacer implements app.Script.
 func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 
-// PreloadResults implements app.Script. It returns the revisions of the objects in the order of the objects'
-// numbers, followed by the version of the compaction key and the store's revision.
+// PreloadResults implements app.Script. It returns the revisions of the objects in the order of the
+// objects' numbers, followed by the version of the compaction key and the store's revision.
 func (s *Script) PreloadResults() []int64 {
 	return append(slices.Clone(s.versions), s.version, s.startRevision)
 }

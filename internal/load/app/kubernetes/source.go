@@ -118,9 +118,9 @@ func (s *source) setWrite(n uint64, e Entry) {
 	s.setGuarded(call.Modified, s.versions[e.Object], p, e.Call != CreatePod && e.Call != CreateEvent)
 }
 
-// setGuarded sets s.call to a transaction that compares the key's version or revision with `known`.
-// If they are equal, the transaction executes the part `then`. Otherwise it reads the key, provided
-// that `read` is set.
+// setGuarded sets s.call to a transaction that compares the key's version or revision with
+// `expected`. If they are equal, the transaction executes the part `thenPart`. Otherwise it reads
+// the key, provided that `readElse` is set.
 func (s *source) setGuarded(target call.Target, expected int64, thenPart call.Part, readElse bool) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: target, Key: s.key, Number: expected}
 	if thenPart.Key, thenPart.Branch = s.key, call.Then; thenPart.Action == call.Write {
@@ -193,8 +193,8 @@ func writes(c Call) bool {
 	return kind == kv.CAS && c.Resource() != NumResources
 }
 
-// OperationFailed implements engine.Reactive. Other calls stop waiting for the failed call. The next write
-// of the object finds out whether the failed call was executed.
+// OperationFailed implements engine.Reactive. Other calls stop waiting for the failed call. The
+// next write of the object finds out whether the failed call was executed.
 func (s *source) OperationFailed(n uint64) { s.clearPendingCall(n, s.schedule.Entries[n]) }
 
 // clearPendingCall records that a call has ended. It does nothing if the call was not sent.

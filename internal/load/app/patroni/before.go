@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// FirstPreload implements app.Script. It returns operations that request a lease or session for each
-// member. If sessions belong to connections, it returns no operations.
+// FirstPreload implements app.Script. It returns operations that request a lease or session for
+// each member. If sessions belong to connections, it returns no operations.
 func (s *Script) FirstPreload() (engine.Source, uint64) {
 	g := &leaseRequests{source: source{Script: s}}
 	if !s.way.grant(&g.source, &store.Op{}) {
@@ -18,9 +18,9 @@ func (s *Script) FirstPreload() (engine.Source, uint64) {
 	return g, uint64(s.MemberCount())
 }
 
-// SecondPreload implements app.Script. It returns operations that write the keys of running clusters, in
-// which the first member is leader. They do not write keys that are bound to a connection's
-// session, because the connection does not exist yet.
+// SecondPreload implements app.Script. It returns operations that write the keys of running
+// clusters, in which the first member is leader. They do not write keys that are bound to a
+// connection's session, because the connection does not exist yet.
 func (s *Script) SecondPreload() (engine.Source, uint64) {
 	w := &initialWrites{source: source{Script: s}}
 	held := s.way.grant(&w.source, &store.Op{})

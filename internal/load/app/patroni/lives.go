@@ -8,16 +8,16 @@ import (
 )
 
 // way creates the calls in the form that a store supports, and stores the members' leases or
-// sessions. Every parameter named `all` is a member's number, counted over all clusters.
+// sessions. Every parameter named `member` is a member's number, counted over all clusters.
 type way interface {
-	// fill creates the call for entry e, which is made by the member with the number `all`. The
+	// fill creates the call for entry e, which is made by the member with the number `member`. The
 	// caller sets op.Kind and op.Consistency, and stores the value to write in s.value.
 	fill(s *source, e Entry, key Key, member int, op *store.Op)
 	// handleRenewal handles the response to a successful renewal. If the response is wrong, it
 	// returns the text for a wrong response. Otherwise it returns nil.
 	handleRenewal(member int, ev *store.Event) (wrong []byte)
-	// dropLease must be called when a member's lease or session has ended. The member's next renewal, or
-	// the next put of its key, creates a new one.
+	// dropLease must be called when a member's lease or session has ended. The member's next
+	// renewal, or the next put of its key, creates a new one.
 	dropLease(member int)
 	// grant creates a call that requests a lease or session. It returns false if the members use
 	// the sessions of their connections. In that case, sessions and the keys that are bound to them

@@ -163,8 +163,8 @@ func (c *chronicle) recordCreate(m int, n uint64, o *history.Op) {
 
 // completeCreate completes o, the creation of a key that is bound to a session. The creation
 // requires that the key does not exist. After a conflict, the response does not contain the current
-// value. The parameter `alone` is true if no other member creates the key. If the key then exists
-// unexpectedly, an earlier load created it.
+// value. The parameter `soleCreator` is true if no other member creates the key. If the key then
+// exists unexpectedly, an earlier load created it.
 func (c *chronicle) completeCreate(k *app.EphemeralKey, soleCreator bool, o *history.Op) {
 	if o.Outcome == kv.Conflict {
 		if o.Read = history.UnknownValue; soleCreator && !k.MayExist {
@@ -266,7 +266,7 @@ func (c *chronicle) recordEarlier(number uint64, now int64) {
 	}
 }
 
-// Read implements app.Steps.
+// Read implements app.KeyRecorder.
 func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	o.Key = number
 	c.setRead(ev, o)

@@ -67,7 +67,7 @@ func (c *chronicle) recordExpiry(m int, now int64) {
 }
 
 // recordExpiries records that some keys of a cluster's members may have been deleted: the keys
-// whose leases may have expired before the time `by`.
+// whose leases may have expired before the time `deadline`.
 func (c *chronicle) recordExpiries(cluster int, deadline, now int64) {
 	if !c.hasLeases {
 		return
@@ -95,7 +95,7 @@ func (c *chronicle) loseConnection(place int, expired bool) {
 	}
 }
 
-// recordSessionEnd records that a member's nodes may have been deleted. If `sure` is set, the
+// recordSessionEnd records that a member's nodes may have been deleted. If `closed` is set, the
 // session is certain to have been alive until it was closed, so the nodes may be deleted from now
 // on. Otherwise they may have been deleted at any time since they were created.
 func (c *chronicle) recordSessionEnd(m int, closed bool, now int64) {
@@ -104,9 +104,9 @@ func (c *chronicle) recordSessionEnd(m int, closed bool, now int64) {
 	r.leaderKey.RecordPossibleSessionEnd(c.recorder, uint32(m), closed, now) // #nosec G115 -- a count
 }
 
-// KeyMayBeDeleted implements engine.History. It does nothing, because other methods have already recorded
-// the event: loseConnection has recorded the loss or replacement of a connection, and Closed has
-// recorded the end of the load.
+// KeyMayBeDeleted implements engine.History. It does nothing, because other methods have already
+// recorded the event: loseConnection has recorded the loss or replacement of a connection, and
+// LoadEnded has recorded the end of the load.
 func (c *chronicle) KeyMayBeDeleted(uint64, uint32, int64, int64) {}
 
 // SessionEnded implements engine.History. The parameter `ref` identifies the call that created the

@@ -52,7 +52,7 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	return keys.Identity(n)
 }
 
-// constantIdentity returns the identity of a value that is always the same: `is`.
+// constantIdentity returns the identity of a value that always equals `constant`.
 func constantIdentity(value []byte, constant string) uint64 {
 	if string(value) != constant {
 		return keys.NoIdentity

@@ -62,8 +62,8 @@ func (w *nodes) fill(s *source, e Entry, k Key, member int, op *store.Op) {
 	op.Key, op.Value, op.Call = nil, nil, &s.call
 }
 
-// createMark marks a call that creates a member's key instead of setting it. The mark is removed when
-// the call ends.
+// createMark marks a call that creates a member's key instead of setting it. The mark is removed
+// when the call ends.
 const createMark = 1
 
 func (w *nodes) handleRenewal(int, *store.Event) []byte { return nil }

@@ -14,11 +14,12 @@ type Entry struct {
 	// n-th of its other members. After the first leader's death, only the remaining members are
 	// counted.
 	Caller uint8
-	// AfterFailover is set if the call belongs to a failover and must wait until the leader's key has been
-	// deleted. If Race is not set, the call must also wait until a member has won the race.
+	// AfterFailover is set if the call belongs to a failover and must wait until the leader's key
+	// has been deleted. If CallerFixed is not set, the call must also wait until a member has won
+	// the race.
 	AfterFailover bool
-	// CallerFixed is set if the call belongs to a member that races, or to a member that starts together
-	// with its cluster. In both cases, Caller is the member's number.
+	// CallerFixed is set if the call belongs to a member that races, or to a member that starts
+	// together with its cluster. In both cases, Caller is the member's number.
 	CallerFixed bool
 	// For ReadKey, the key to read. For ListKeys, FirstMember means a list of the members, and any
 	// other key means a list of all keys.
@@ -37,8 +38,8 @@ type Schedule struct {
 // that loop, the winner reports its promotion in the store, even if its database is not written to.
 const promotionDelay = 1800 * time.Millisecond
 
-// sessionExpiryInterval is the maximum time from the timeout of a connection's session to the session's end.
-// ZooKeeper looks for expired sessions at each tick, which is 2 s by default.
+// sessionExpiryInterval is the maximum time from the timeout of a connection's session to the
+// session's end. ZooKeeper looks for expired sessions at each tick, which is 2 s by default.
 const sessionExpiryInterval = 2 * time.Second
 
 type due struct {

@@ -10,8 +10,8 @@ const (
 	memberDelay = 110 * time.Millisecond
 	wakeDelay   = 110 * time.Millisecond // after the leader's renewal
 	putDelay    = 50 * time.Millisecond  // after a replica's renewal
-	// idleLoopDelay is the delay from the start of the leader's loop to the start of a replica's loop,
-	// if no change wakes the replica.
+	// idleLoopDelay is the delay from the start of the leader's loop to the start of a replica's
+	// loop, if no change wakes the replica.
 	idleLoopDelay = 500 * time.Millisecond
 	// maxRandomDelay is the range of the random delays that are added to the loops of replicas.
 	maxRandomDelay = 30 * time.Millisecond
@@ -27,8 +27,8 @@ const (
 	newLeaderDelay = 160 * time.Millisecond
 )
 
-// reportInterval is the delay between consecutive calls with which a new leader reports its promotion.
-// It is also the delay between the last of these calls and the leader's next loop.
+// reportInterval is the delay between consecutive calls with which a new leader reports its
+// promotion. It is also the delay between the last of these calls and the leader's next loop.
 const reportInterval = 50 * time.Millisecond
 
 func (m *scheduleBuilder) addLeaseLoops(e Entry, at time.Duration, members int, written bool) {

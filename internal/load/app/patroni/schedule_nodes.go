@@ -10,7 +10,8 @@ const (
 	// maxReplicaDelay is the maximum delay of a replica's loop after the leader's loop. The delays
 	// differ, because a member waits for half a second longer if no change ends its wait.
 	maxReplicaDelay = 500 * time.Millisecond
-	// nodeStateQueryTime is the time for which a racing member asks the other members for their states.
+	// nodeStateQueryTime is the time for which a racing member asks the other members for their
+	// states.
 	nodeStateQueryTime = 35 * time.Millisecond
 )
 

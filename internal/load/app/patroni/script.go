@@ -102,9 +102,9 @@ func (w *eventIdentifier) Number(_ uint32, key []byte) (uint64, bool) {
 	return w.Config.Number(w.prefix, key)
 }
 
-// WriteNumber returns the call that wrote a value, if the value identifies the call. It also notices
-// the deletion of a leader's key. If a lease expires, each watcher in the cluster receives an event
-// that does not belong to any call.
+// WriteNumber returns the call that wrote a value, if the value identifies the call. It also
+// notices the deletion of a leader's key. If a lease expires, each watcher in the cluster receives
+// an event that does not belong to any call.
 func (w *eventIdentifier) WriteNumber(ev *store.Event) (uint64, bool) {
 	number, ok := w.Config.Number(w.prefix, ev.Key)
 	if !ok {

@@ -49,9 +49,9 @@ func (s *source) member(e Entry) int {
 
 func (s *source) memberIndex(e Entry, member int) int { return int(e.Cluster)*s.Members + member }
 
-// ConnectionIndex implements engine.Reactive. Each member has its own connection. The order in which a
-// cluster's members use its connections differs between clusters. Without this difference, all
-// leaders would be connected to the same member of a store that has as many members as each
+// ConnectionIndex implements engine.Reactive. Each member has its own connection. The order in
+// which a cluster's members use its connections differs between clusters. Without this difference,
+// all leaders would be connected to the same member of a store that has as many members as each
 // cluster.
 func (s *source) ConnectionIndex(n uint64) int {
 	e := s.schedule.Entries[n]
@@ -159,9 +159,9 @@ func (s *source) Ready(n uint64) bool {
 	return s.pendingCall[s.memberIndex(e, s.member(e))] == 0
 }
 
-// OperationFailed implements engine.Reactive. The member that made the call may have become leader in the
-// meantime, so Entry.Caller may now identify a different member. Therefore OperationFailed searches the
-// calls in flight of all members of the cluster.
+// OperationFailed implements engine.Reactive. The member that made the call may have become leader
+// in the meantime, so Entry.Caller may now identify a different member. Therefore OperationFailed
+// searches the calls in flight of all members of the cluster.
 func (s *source) OperationFailed(n uint64) {
 	s.endedMember = none
 	first := int(s.schedule.Entries[n].Cluster) * s.Members
@@ -177,8 +177,8 @@ func (s *source) endCall(n uint64, index int) {
 	}
 }
 
-// OperationEnded implements engine.Reactive. If a lease or session has ended, the member's next renewal
-// requests a new one.
+// OperationEnded implements engine.Reactive. If a lease or session has ended, the member's next
+// renewal requests a new one.
 func (s *source) OperationEnded(n uint64, o kv.Outcome, response, service int64) {
 	call := s.schedule.Entries[n].Call
 	s.calls[call].CountEnded(o, response, service)

@@ -68,8 +68,8 @@ const (
 	InitializeValue = "7712187336345185051"
 )
 
-// positionPrefixes holds the texts that can precede the log position. Each value contains exactly one of
-// these texts, once.
+// positionPrefixes holds the texts that can precede the log position. Each value contains exactly
+// one of these texts, once.
 var positionPrefixes = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
 
 // ParseCallNumber returns the number of the call that wrote a value. It computes the number from

@@ -45,8 +45,8 @@ func ways() []application.Way {
 	}
 }
 
-// HasWatcher reports whether a member has a watcher. In Locks, the first member of each cluster has no
-// watcher, because it is the leader.
+// HasWatcher reports whether a member has a watcher. In Locks, the first member of each cluster has
+// no watcher, because it is the leader.
 func (c *Config) HasWatcher(member int) bool { return c.Way != Locks || member > 0 }
 
 // WatcherCount returns the number of watchers in all clusters.
@@ -64,8 +64,8 @@ const (
 	loopCallTime = 50 * time.Millisecond  // approximate duration of a loop's reads and writes
 )
 
-// PingInterval returns the longest time for which a living member in Nodes sends nothing. If a member
-// has no other call to make, it sends a ping.
+// PingInterval returns the longest time for which a living member in Nodes sends nothing. If a
+// member has no other call to make, it sends a ping.
 func (c *Config) PingInterval() time.Duration {
 	_, every := c.pings()
 	return every + loopCallTime

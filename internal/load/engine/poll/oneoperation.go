@@ -16,10 +16,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// RunOperation connects to an endpoint, executes one operation there, and returns the resulting event. The
-// caller owns the event's memory. Before a load starts, Ask finds out whether the server runs,
-// speaks the store's protocol and accepts the configured credentials. The text of an error is a
-// complete sentence.
+// RunOperation connects to an endpoint, executes one operation there, and returns the resulting
+// event. The caller owns the event's memory. Before a load starts, RunOperation finds out whether
+// the server runs, speaks the store's protocol and accepts the configured credentials. The text of
+// an error is a complete sentence.
 func (d Dialer) RunOperation(ctx context.Context, endpoint string, codecs store.Codecs, op *store.Op) (store.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -94,8 +94,8 @@ func lostEvent(c store.Codec, op *store.Op) store.Event {
 	return ev
 }
 
-// findOutcome returns the event with op's outcome, if `events` contains it. It copies the event's key,
-// value and text, because the codec reuses their memory.
+// findOutcome returns the event with op's outcome, if `events` contains it. It copies the event's
+// key, value and text, because the codec reuses their memory.
 func findOutcome(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
 	for _, ev := range events {
 		if ev.Type == store.OperationDone && ev.Tag == op.Tag {

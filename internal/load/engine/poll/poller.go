@@ -9,8 +9,8 @@ const (
 	secondNS    = 1_000_000_000
 )
 
-// DefaultMaxBuffered is the default limit for the incomplete replies that a load buffers, in bytes. It
-// suits loads with short replies.
+// DefaultMaxBuffered is the default limit for the incomplete replies that a load buffers, in bytes.
+// It suits loads with short replies.
 const DefaultMaxBuffered = 8 << 20
 
 // ErrAgain is the error that Poller.Read returns if a connection has nothing to read now.
@@ -20,7 +20,7 @@ var ErrAgain = errors.New("nothing to read now")
 type Ready struct {
 	Conn   int
 	Reason ReadyReason
-	Err    error // if What is Dialed: why dialing failed, or nil
+	Err    error // if Reason is Dialed: why dialing failed, or nil
 }
 
 // ReadyReason is the reason why a connection is ready.
@@ -40,9 +40,9 @@ const (
 // A loop uses it like this:
 //
 //	p.Dial(0, "10.0.0.1:2379")
-//	ready = p.Wait(until, ready[:0]) // {Conn: 0, What: Dialed}
+//	ready = p.Wait(until, ready[:0]) // {Conn: 0, Reason: Dialed}
 //	p.Write(0, request)
-//	ready = p.Wait(until, ready[:0]) // {Conn: 0, What: Readable}
+//	ready = p.Wait(until, ready[:0]) // {Conn: 0, Reason: Readable}
 //	n, err := p.Read(0, buf)
 //
 // Wait may still return an event for a connection that was just closed.
@@ -81,15 +81,16 @@ type BeatPoller interface {
 	SetBeat(period int64) bool
 }
 
-// TimestampPoller is an optional interface of a Poller that knows when bytes arrived at this machine.
+// TimestampPoller is an optional interface of a Poller that knows when bytes arrived at this
+// machine.
 type TimestampPoller interface {
 	// ReadStamped reads like Read. It also returns how many nanoseconds ago the last of the bytes
 	// arrived, or a negative lag if that is unknown.
 	ReadStamped(conn int, p []byte) (n int, lag int64, err error)
 }
 
-// RunDelayPoller is an optional interface of a Poller whose system measures how long a thread was ready
-// to run but had no CPU.
+// RunDelayPoller is an optional interface of a Poller whose system measures how long a thread was
+// ready to run but had no CPU.
 type RunDelayPoller interface {
 	// RunDelay returns how long the thread that called Attach has been ready to run but had no CPU,
 	// in nanoseconds since the thread started. ok is false if the system does not provide it.

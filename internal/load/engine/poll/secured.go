@@ -21,11 +21,11 @@ type Dialer struct {
 	// connections are opened without a goroutine. They are closed with a reset. Otherwise their
 	// ports would stay in the state TIME_WAIT, and the machine would run out of ports.
 	SingleUse bool
-	// MaxBuffered is the maximum number of bytes of incomplete replies that Ask buffers. 0 means
-	// DefaultMaxBuffered.
+	// MaxBuffered is the maximum number of bytes of incomplete replies that RunOperation buffers. 0
+	// means DefaultMaxBuffered.
 	MaxBuffered int
-	// Connect opens the connection for Ask. If it is nil, Ask connects directly. Pollers always
-	// connect directly because they need sockets.
+	// Connect opens the connection for RunOperation. If it is nil, RunOperation connects directly.
+	// Pollers always connect directly because they need sockets.
 	Connect store.Dial
 }
 

@@ -119,8 +119,8 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 	}
 }
 
-// planNear never plans a rate outside the permitted range, even if the estimate is at the edge of the
-// range or outside it. For example, it never plans a value below a parameter's minimum.
+// planNear never plans a rate outside the permitted range, even if the estimate is at the edge of
+// the range or outside it. For example, it never plans a value below a parameter's minimum.
 func TestTriesOnlyValuesWithinBounds(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, TimeLimit: 600, InitialRate: 10, MinRate: 10, MaxRate: 11, Parameter: &Parameter{Integer: whole, DueRate: func(v float64) float64 { return v }}})

@@ -26,10 +26,10 @@ func (s *Search) bracket() (pass, fail float64) {
 
 func (s *Search) counts(t *Trial) bool { return t.VoidReason == "" && t.Purpose != Settle }
 
-// usesForEstimates reports whether estimates use the trial. They also use a disturbed trial that missed
-// the objective, because it limits the amount by which the store itself missed the objective. If
-// estimates ignored such trials, but used the disturbed trials that met the objective, the
-// estimated capacity would be too high.
+// usesForEstimates reports whether estimates use the trial. They also use a disturbed trial that
+// missed the objective, because it limits the amount by which the store itself missed the
+// objective. If estimates ignored such trials, but used the disturbed trials that met the
+// objective, the estimated capacity would be too high.
 func (s *Search) usesForEstimates(t *Trial) bool {
 	return s.counts(t) || t.Disturbed && t.Due > 0 && t.Length > 0 && t.Purpose != Settle
 }
@@ -129,8 +129,8 @@ func (s *Search) misses(rate float64) bool {
 	return false
 }
 
-// highestHeldRate returns the highest rate below the given rate whose trials, taken together, met the
-// objective. It returns 0 if no such rate exists.
+// highestHeldRate returns the highest rate below the given rate whose trials, taken together, met
+// the objective. It returns 0 if no such rate exists.
 func (s *Search) highestHeldRate(below float64) (rate float64) {
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Rate < below && t.Rate > rate && !s.misses(t.Rate) {

@@ -37,8 +37,8 @@ type Second struct {
 	Bad []float64 // for each goal, how many of the due operations were bad
 	// the number of operations that were due but not done at the end of the interval
 	InFlight float64
-	// CertainlyBad is, for each goal, the number of operations that would have been bad even without the
-	// disturbance of the trial. If CertainlyBad is nil, these numbers are those in Bad.
+	// CertainlyBad is, for each goal, the number of operations that would have been bad even
+	// without the disturbance of the trial. If CertainlyBad is nil, these numbers are those in Bad.
 	CertainlyBad []float64
 }
 
@@ -54,11 +54,11 @@ type Trial struct {
 	Served  float64 // how many of the operations in Done were successful
 	Seconds []Second
 	// Disturbed is set if the generator was late or other programs used the CPUs. In such a trial,
-	// Second.CertainlyBad is a lower bound for the operations that the store made bad, and part of the
-	// backlog may have another cause than the store.
+	// Second.CertainlyBad is a lower bound for the operations that the store made bad, and part of
+	// the backlog may have another cause than the store.
 	Disturbed bool
-	// VoidReason explains why the trial is not evidence about the store, as a sentence without the full
-	// stop. It is empty if the trial is evidence.
+	// VoidReason explains why the trial is not evidence about the store, as a sentence without the
+	// full stop. It is empty if the trial is evidence.
 	VoidReason string
 }
 
@@ -66,14 +66,14 @@ type Trial struct {
 const (
 	// MinAchieved is the minimum share of the due operations that must be done within the window.
 	MinAchieved = 0.99
-	// maxBacklogGrowth is the largest steady growth of the backlog during a window that does not count as
-	// an overload, as a share of the operations that became due in the window.
+	// maxBacklogGrowth is the largest steady growth of the backlog during a window that does not
+	// count as an overload, as a share of the operations that became due in the window.
 	maxBacklogGrowth = 0.005
 	// fewOperations is the number of operations in flight up to which a trial never counts as
 	// overloaded, whatever its rate is.
 	fewOperations = 10
-	// certainGrowthZ is the value of z in the Mann-Kendall test above which the backlog has a trend.
-	// Without a trend, z exceeds it in one of a thousand trials.
+	// certainGrowthZ is the value of z in the Mann-Kendall test above which the backlog has a
+	// trend. Without a trend, z exceeds it in one of a thousand trials.
 	certainGrowthZ = 3.09
 )
 
@@ -101,8 +101,8 @@ func (s *Second) certainlyBad(goal int) float64 {
 	return s.CertainlyBad[goal]
 }
 
-// certainlyBad returns the number of operations in the window that would have been bad for a goal even
-// without the disturbance of the trial.
+// certainlyBad returns the number of operations in the window that would have been bad for a goal
+// even without the disturbance of the trial.
 func (t *Trial) certainlyBad(goal int) (bad float64) {
 	for i := range t.Seconds {
 		bad += t.Seconds[i].certainlyBad(goal)
@@ -134,14 +134,14 @@ func (t *Trial) meetsGoals(goals []Goal) bool {
 	return true
 }
 
-// certainGrowth is the value of Trial.grew above which the backlog certainly grew steadily. A burst at
-// the end of the window may cause smaller values.
+// certainGrowth is the value of Trial.growthEvidence above which the backlog certainly grew
+// steadily. A burst at the end of the window may cause smaller values.
 const certainGrowth = 3.84
 
-// maxInFlightIncrease returns the largest increase in the number of operations in flight that can occur
-// during a window in which the store meets the objective. This increase is the number of operations
-// that become due within the longest time that the objective allows, plus a margin for chance. It
-// is at most half of the due operations.
+// maxInFlightIncrease returns the largest increase in the number of operations in flight that can
+// occur during a window in which the store meets the objective. This increase is the number of
+// operations that become due within the longest time that the objective allows, plus a margin for
+// chance. It is at most half of the due operations.
 func (t *Trial) maxInFlightIncrease(goals []Goal) float64 {
 	span := 0.0
 	for _, g := range goals {
@@ -163,8 +163,8 @@ func (t *Trial) Misses(goals []Goal) bool {
 	return !t.Disturbed && t.Overloaded(goals)
 }
 
-// certainlyOverloaded reports whether the store was overloaded regardless of any disturbance. A late
-// generator also has a backlog, but it does not make most operations bad.
+// certainlyOverloaded reports whether the store was overloaded regardless of any disturbance. A
+// late generator also has a backlog, but it does not make most operations bad.
 func (t *Trial) certainlyOverloaded(goals []Goal) bool {
 	return t.Overloaded(goals) && (!t.Disturbed || t.mostlyBad(goals))
 }
@@ -176,7 +176,7 @@ const fillSeconds = 2
 // countUnfinished returns how many more operations became due in the window than were done. After a
 // warm-up, about as many operations are in flight at the start of the window as at its end. Without
 // a warm-up, no operations are in flight at the start. Operations that are in flight after the
-// first seconds are then not a sign of an overload, so missing subtracts them.
+// first seconds are then not a sign of an overload, so countUnfinished subtracts them.
 func (t *Trial) countUnfinished() float64 {
 	missing := t.Due - t.Done
 	if t.Warmup == 0 && len(t.Seconds) > fillSeconds {
@@ -185,8 +185,9 @@ func (t *Trial) countUnfinished() float64 {
 	return missing
 }
 
-// heavilyOverloaded reports whether the trial was so overloaded that neither chance nor a short pause can
-// explain it: more than a tenth of the due operations were not done, or most operations were bad.
+// heavilyOverloaded reports whether the trial was so overloaded that neither chance nor a short
+// pause can explain it: more than a tenth of the due operations were not done, or most operations
+// were bad.
 func (t *Trial) heavilyOverloaded(goals []Goal) bool {
 	return !t.Disturbed && t.countUnfinished() > math.Max(0.1*t.Due, fewOperations) && t.Overloaded(goals) || t.mostlyBad(goals)
 }
@@ -209,8 +210,8 @@ func (t *Trial) mostlyBad(goals []Goal) bool {
 	return false
 }
 
-// backlogGrows reports whether the backlog grew steadily in the window. It uses the Mann-Kendall test
-// for a trend and the Theil-Sen slope, which is the median slope between any two one-second
+// backlogGrows reports whether the backlog grew steadily in the window. It uses the Mann-Kendall
+// test for a trend and the Theil-Sen slope, which is the median slope between any two one-second
 // intervals.
 func (t *Trial) backlogGrows() bool {
 	n := len(t.Seconds)
@@ -250,16 +251,16 @@ func median(all []float64) float64 {
 	return (all[(n-1)/2] + all[n/2]) / 2
 }
 
-// maxGrowthPerTrial limits the evidence from the backlog of a single trial, as twice a log-likelihood
-// ratio. A single cause may make a store slow or fast for a while, so that the backlog grows or
-// shrinks steadily. Two trials with the maximum evidence are practically proof.
+// maxGrowthPerTrial limits the evidence from the backlog of a single trial, as twice a
+// log-likelihood ratio. A single cause may make a store slow or fast for a while, so that the
+// backlog grows or shrinks steadily. Two trials with the maximum evidence are practically proof.
 const maxGrowthPerTrial = 6
 
-// growthEvidence returns the evidence that the backlog grew steadily, as twice a log-likelihood ratio. It
-// applies Student's t-test to the differences between consecutive one-second intervals, and squares
-// the normal deviate that has the same tail probability. In a queue with enough capacity, the mean
-// difference is at most 0 while the queue is not empty. A single stalled second is not steady
-// growth.
+// growthEvidence returns the evidence that the backlog grew steadily, as twice a log-likelihood
+// ratio. It applies Student's t-test to the differences between consecutive one-second intervals,
+// and squares the normal deviate that has the same tail probability. In a queue with enough
+// capacity, the mean difference is at most 0 while the queue is not empty. A single stalled second
+// is not steady growth.
 func (t *Trial) growthEvidence() float64 {
 	n := len(t.Seconds) - 1
 	if n < 2 {

@@ -24,8 +24,8 @@ const (
 	changeSteps = 160
 )
 
-// endPeriodOnChange ends the current period if the capacity has certainly changed since the start of the
-// period. The trials after the change then form the next period.
+// endPeriodOnChange ends the current period if the capacity has certainly changed since the start
+// of the period. The trials after the change then form the next period.
 func (s *Search) endPeriodOnChange() {
 	if pass, fail := s.bracket(); len(s.periods) >= maxPeriods || pass == 0 && !s.anyHeld() || math.IsInf(fail, 1) {
 		return
@@ -39,8 +39,8 @@ func (s *Search) endPeriodOnChange() {
 	s.start, s.Trials = next, s.Trials[n:]
 }
 
-// estimateFrom returns the capacity that is estimated from the given trials only. The parameter start is
-// the time at which their period starts.
+// estimateFrom returns the capacity that is estimated from the given trials only. The parameter
+// start is the time at which their period starts.
 func (s *Search) estimateFrom(trials []Trial, start float64) Interval {
 	one := *s
 	one.periods, one.Trials, one.start = nil, trials, start
@@ -51,8 +51,8 @@ func (s *Search) estimateFrom(trials []Trial, start float64) Interval {
 	return one.limitToEvidence(i)
 }
 
-// extendForPossibleChange checks whether the trials leave a change possible. If so, it extends the interval
-// to include the capacities before and after the change.
+// extendForPossibleChange checks whether the trials leave a change possible. If so, it extends the
+// interval to include the capacities before and after the change.
 func (s *Search) extendForPossibleChange(i *Interval) {
 	n := s.findChange(possibleChange)
 	if n == 0 {
@@ -75,8 +75,8 @@ func (s *Search) anyHeld() bool {
 	return false
 }
 
-// findChange returns the index of the first trial after a change of the capacity. It returns 0 if the
-// evidence for a change is less than the required evidence.
+// findChange returns the index of the first trial after a change of the capacity. It returns 0 if
+// the evidence for a change is less than the required evidence.
 func (s *Search) findChange(required float64) (first int) {
 	pass, fail := s.bracket()
 	if pass == 0 {
@@ -143,7 +143,8 @@ func (f *fit) change(low, high float64) (at int, gain float64) {
 	return at, (whole - best) / chance
 }
 
-// smallestDifference returns the index at which the difference to - from is smallest, and this difference.
+// smallestDifference returns the index at which the difference to - from is smallest, and this
+// difference.
 func smallestDifference(from, to *[changeSteps + 1]float64) (at, least float64) {
 	least = math.Inf(1)
 	for c := range to {

@@ -26,8 +26,8 @@ func (s *Search) Estimate() Interval {
 	return out
 }
 
-// maxHiddenOverload returns the largest overload, as a share of the rate, that may remain undetected in a
-// window.
+// maxHiddenOverload returns the largest overload, as a share of the rate, that may remain
+// undetected in a window.
 func (s *Search) maxHiddenOverload() float64 {
 	hidden := maxBacklogGrowth
 	for _, goal := range s.Goals {
@@ -36,9 +36,9 @@ func (s *Search) maxHiddenOverload() float64 {
 	return hidden
 }
 
-// capacityRange returns the range of possible capacities, as logarithms of rates. The range is the bracket
-// from `pass` to `fail` plus a margin. It is larger if a rate above `fail` held, or if a rate below
-// `pass` missed the objective.
+// capacityRange returns the range of possible capacities, as logarithms of rates. The range is the
+// bracket from `pass` to `fail` plus a margin. It is larger if a rate above `fail` held, or if a
+// rate below `pass` missed the objective.
 func (s *Search) capacityRange(pass, fail float64) (low, high float64) {
 	low, high = math.Log(pass)-0.4, math.Log(fail)+0.2
 	for i := range s.Trials {

@@ -111,9 +111,9 @@ func (f *fit) distance(l *line, k int, limit float64) (sum float64) {
 	return sum
 }
 
-// distanceAbove returns the deviance of the i-th point from a line with the k-th slope. The parameter `above`
-// is the distance of the point's rate above the capacity, in log odds; below the capacity, it is
-// negative.
+// distanceAbove returns the deviance of the i-th point from a line with the k-th slope. The
+// parameter `above` is the distance of the point's rate above the capacity, in log odds; below the
+// capacity, it is negative.
 func (f *fit) distanceAbove(i int, above float64, k int) (sum float64) {
 	p, of, slope := &f.points[i], &f.slopeValues[k], slopeAt[k]
 	var eta, norm float64
@@ -145,9 +145,9 @@ func (f *fit) distanceAbove(i int, above float64, k int) (sum float64) {
 	return sum
 }
 
-// devianceRatio returns the ratio of the points' deviance from the best line to the deviance that chance
-// would cause. The ratio is at least 1, and is larger only if enough points show it. The argument
-// `parameters` is the number of fitted parameters of the line.
+// devianceRatio returns the ratio of the points' deviance from the best line to the deviance that
+// chance would cause. The ratio is at least 1, and is larger only if enough points show it. The
+// argument `parameters` is the number of fitted parameters of the line.
 func (f *fit) devianceRatio(l *line, deviance, parameters float64) float64 {
 	const known = 4 // the weight of the assumption that the ratio is 1, in degrees of freedom
 	n := -parameters
@@ -159,9 +159,9 @@ func (f *fit) devianceRatio(l *line, deviance, parameters float64) float64 {
 	return math.Max(1, (deviance+known)/(math.Max(n, 0)+known))
 }
 
-// quantileFactor is the factor by which Student's quantile is enlarged. In simulations, the plain quantile
-// is too small, because trials depend on the results of earlier trials and the search ends when the
-// trials agree.
+// quantileFactor is the factor by which Student's quantile is enlarged. In simulations, the plain
+// quantile is too small, because trials depend on the results of earlier trials and the search ends
+// when the trials agree.
 const quantileFactor = 1.2
 
 // steps is the number of intervals into which a fit divides the searched range of the rate's
@@ -186,8 +186,8 @@ func profile(points []point, g Goal, low, high, level float64) (from, best, to f
 	return from, (fewer + more) / 2, to
 }
 
-// withExtraCauses returns a fit for the same points, over which it distributes additional causes of bad
-// operations. If the number of causes is negative, it removes causes.
+// withExtraCauses returns a fit for the same points, over which it distributes additional causes of
+// bad operations. If the number of causes is negative, it removes causes.
 func (f *fit) withExtraCauses(causes float64) *fit {
 	out := *f
 	out.addCauses(causes)

@@ -20,10 +20,10 @@ const (
 	maxDrift       = 5 * driftDeviation
 )
 
-// driftRange holds what the trials show about a drifting capacity. The field `all` is the range of
-// the capacity's values during the search; it is empty (the lower end is above the upper end) if no
-// trial missed a goal. The field `surely` is set if a capacity without a drift fits the trials
-// worse than chance can explain.
+// driftRange holds what the trials show about a drifting capacity. The field `capacities` is the
+// range of the capacity's values during the search; it is empty (the lower end is above the upper
+// end) if no trial missed a goal. The field `certain` is set if a capacity without a drift fits the
+// trials worse than chance can explain.
 type driftRange struct {
 	capacities Interval
 	certain    bool
@@ -40,14 +40,14 @@ func (s *Search) estimateDrift() driftRange {
 	return m
 }
 
-// unchangedProbability is the probability that must be reached before the search ends with an interval: the
-// probability that all values of a possibly drifting capacity are within this interval. In
-// simulations, the value 0.5 reports Found for more drifting stores, and the value 2/3 makes
-// searches on stores without a drift 25 % longer.
+// unchangedProbability is the probability that must be reached before the search ends with an
+// interval: the probability that all values of a possibly drifting capacity are within this
+// interval. In simulations, the value 0.5 reports Found for more drifting stores, and the value 2/3
+// makes searches on stores without a drift 25 % longer.
 const unchangedProbability = 0.55
 
-// staysWithin reports whether all values of the capacity during the search are within an interval with
-// sufficient probability.
+// staysWithin reports whether all values of the capacity during the search are within an interval
+// with sufficient probability.
 func (s *Search) staysWithin(i Interval) bool {
 	likely := true
 	s.eachDrift(func(d *driftFit) { likely = likely && d.probabilityWithin(i) >= unchangedProbability })
@@ -70,8 +70,8 @@ func (s *Search) eachDrift(do func(d *driftFit)) {
 	}
 }
 
-// span returns when the first trial began and when the last trial so far ended, in seconds since the
-// start of the search.
+// span returns when the first trial began and when the last trial so far ended, in seconds since
+// the start of the search.
 func (s *Search) span() (first, last float64) {
 	first = s.start
 	for i := range s.Trials {
@@ -198,9 +198,9 @@ func (d *driftFit) hull() Interval {
 	return out
 }
 
-// probabilityWithin returns the probability that all values of the capacity between d.first and d.last are in
-// an interval. The likelihood is flattened by the ratio of Student's t quantile to the normal
-// quantile.
+// probabilityWithin returns the probability that all values of the capacity between d.first and
+// d.last are in an interval. The likelihood is flattened by the ratio of Student's t quantile to
+// the normal quantile.
 func (d *driftFit) probabilityWithin(i Interval) float64 {
 	const both = 0.95
 	flatter := quantileFactor * d.quantile(1-(1-both)/2) / stat.NormalQuantile(1-(1-both)/2)
@@ -223,8 +223,8 @@ func (d *driftFit) maxDeviance() float64 {
 	return d.best.deviance + within*within*d.excess
 }
 
-// boxAround returns a box around the best cell in which all cells at the edge have a deviance above the
-// limit. It tries successively larger boxes.
+// boxAround returns a box around the best cell in which all cells at the edge have a deviance above
+// the limit. It tries successively larger boxes.
 func (d *driftFit) boxAround(limit float64) box {
 	const larger, first = 1.6, 1e-3
 	b := box{d.best.x, d.best.drift, first * d.searchBox.dx, first * d.searchBox.ddrift}

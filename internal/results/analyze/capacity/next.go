@@ -23,7 +23,7 @@ func (s *Search) Next(now float64) (Plan, bool) {
 	return p, true
 }
 
-// Add adds the result of a trial. The parameter `took` is the duration of the whole trial, in
+// Add adds the result of a trial. The parameter `duration` is the duration of the whole trial, in
 // seconds. A void trial whose Length is 0 never began.
 func (s *Search) Add(t Trial, duration float64) {
 	// the overhead of an overloaded trial is not typical, because it includes a long drain
@@ -99,8 +99,8 @@ const maxServedTrials = 2
 // rateBetween chooses a rate between a rate that held (pass) and a rate that failed (fail). The
 // throughput during the first overload is often near the capacity, so rates slightly below and
 // slightly above it are tried first. If a rate failed without a heavy overload, the capacity is
-// close to it. So between tries rates below it, in steps that start small and double each time.
-// Otherwise, between chooses the geometric mean of `pass` and `fail`.
+// close to it. So rateBetween tries rates below it, in steps that start small and double each time.
+// Otherwise, rateBetween chooses the geometric mean of `pass` and `fail`.
 func (s *Search) rateBetween(pass, fail float64) float64 {
 	inside := func(r float64) bool {
 		return r > pass*1.01 && r < fail/1.01 && r >= pass+s.smallestStep() && r <= fail-s.smallestStep()

@@ -8,12 +8,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// mostInformativeRate returns the rate at which a trial is expected to provide the most information per
-// unit of time about the capacity and its drift. The parameter `window` is the length of the
+// mostInformativeRate returns the rate at which a trial is expected to provide the most information
+// per unit of time about the capacity and its drift. The parameter `window` is the length of the
 // trial's window. The information is the mutual information between the trial's result and the
 // capacity, where the slope is unknown. (Kontsevich and Tyler, 1999, choose stimuli in the same way
-// to find a threshold and an unknown slope.) If no goal was missed, mostInformativeRate returns the given
-// rate.
+// to find a threshold and an unknown slope.) If no goal was missed, mostInformativeRate returns the
+// given rate.
 func (s *Search) mostInformativeRate(rate, window float64) float64 {
 	least := math.Inf(1)
 	s.eachDrift(func(d *driftFit) {
@@ -68,8 +68,8 @@ const (
 	beliefDrifts     = 5
 )
 
-// computeBeliefs computes the beliefs about the capacity at a time, given in seconds since the start of
-// the search.
+// computeBeliefs computes the beliefs about the capacity at a time, given in seconds since the
+// start of the search.
 func (p *rateChooser) computeBeliefs(at float64) {
 	limit, all := p.maxDeviance(), 0.0
 	p.low, p.high = math.Inf(1), math.Inf(-1)
@@ -134,9 +134,9 @@ func (p *rateChooser) information(x, window float64) (information, overload floa
 	return information, all[overloads]
 }
 
-// outcomeProbabilities returns the probability of an overload, and the probabilities of the other outcomes if
-// there is no overload. The parameter `above` is log(rate) - log(capacity), and `k` selects the
-// slope of the fitted line, slopeAt[k].
+// outcomeProbabilities returns the probability of an overload, and the probabilities of the other
+// outcomes if there is no overload. The parameter `above` is log(rate) - log(capacity), and `k`
+// selects the slope of the fitted line, slopeAt[k].
 func (p *rateChooser) outcomeProbabilities(next *point, above float64, k int) (overload float64, causes *[outcomes]float64) {
 	slope := slopeAt[k]
 	eta := slope * above
@@ -151,8 +151,9 @@ func (p *rateChooser) outcomeProbabilities(next *point, above float64, k int) (o
 	return overload, &p.causes[int(math.Min(math.Max(place+0.5, 0), means))]
 }
 
-// outcomeBounds defines the outcomes of a trial. Each value is an upper bound for the number of causes of
-// bad operations. There are two more outcomes: more causes than the last bound, and an overload.
+// outcomeBounds defines the outcomes of a trial. Each value is an upper bound for the number of
+// causes of bad operations. There are two more outcomes: more causes than the last bound, and an
+// overload.
 var outcomeBounds = [...]float64{0, 1, 2, 4, 8, 16, 32, 64}
 
 const (
@@ -167,8 +168,8 @@ const (
 	maxMean = 200
 )
 
-// tabulateOutcomes returns the probability of each outcome for means from minMean to maxMean. The number
-// of causes has a Poisson distribution.
+// tabulateOutcomes returns the probability of each outcome for means from minMean to maxMean. The
+// number of causes has a Poisson distribution.
 func tabulateOutcomes() *[means + 1][outcomes]float64 {
 	var all [means + 1][outcomes]float64
 	for i := range all {

@@ -2,10 +2,11 @@ package capacity
 
 import "math"
 
-// operationsPerCause returns the number of operations that a single cause makes bad when the share of bad
-// operations equals the goal's limit. This number is the factor by which the variance of the number
-// of bad operations exceeds the variance for independent operations. together combines the value
-// from the trials with a prior estimate, which has the weight of priorSeconds seconds of trials.
+// operationsPerCause returns the number of operations that a single cause makes bad when the share
+// of bad operations equals the goal's limit. This number is the factor by which the variance of the
+// number of bad operations exceeds the variance for independent operations. operationsPerCause
+// combines the value from the trials with a prior estimate, which has the weight of priorSeconds
+// seconds of trials.
 //
 // The prior estimate depends on the slope of the line: with a steeper line, a queue stays above a
 // bound for longer. For a slope s and a limit L, the queue stays above the bound for 2(s/log(1/L))²
@@ -31,9 +32,9 @@ func operationsPerCause(points []point, g Goal, slope float64) float64 {
 
 const priorSeconds = 3
 
-// causeGrowth returns the factor by which a single cause makes more operations bad if the share is above
-// the limit. A queue stays above a bound B for a time that depends on the remaining capacity of the
-// server, which is -log(share)/B: the time is inversely proportional to the square of this
+// causeGrowth returns the factor by which a single cause makes more operations bad if the share is
+// above the limit. A queue stays above a bound B for a time that depends on the remaining capacity
+// of the server, which is -log(share)/B: the time is inversely proportional to the square of this
 // capacity.
 func causeGrowth(share, limit float64) float64 {
 	if share <= limit {
@@ -43,16 +44,16 @@ func causeGrowth(share, limit float64) float64 {
 	return r * r
 }
 
-// keptUpEvidence returns the evidence that the backlog in a trial without an overload did not grow by the
-// given share of the due operations. The evidence is twice a log-likelihood ratio.
+// keptUpEvidence returns the evidence that the backlog in a trial without an overload did not grow
+// by the given share of the due operations. The evidence is twice a log-likelihood ratio.
 func (p *point) keptUpEvidence(g Goal, growth, slope float64) float64 {
 	z := p.growthDeviation(g, growth-p.backlogGrowth, slope)
 	return math.Min(z*z, maxGrowthPerTrial)
 }
 
-// growthDeviation converts a growth of the backlog, given as a share of the due operations, to a multiple
-// of the standard deviation that chance causes. It returns 0 if the backlog did not grow. The
-// number of done operations has a variance that equals the number of due operations times the
+// growthDeviation converts a growth of the backlog, given as a share of the due operations, to a
+// multiple of the standard deviation that chance causes. It returns 0 if the backlog did not grow.
+// The number of done operations has a variance that equals the number of due operations times the
 // dispersion. The line for such a queue has a slope of twice the rate times the bound, divided by
 // the dispersion (heavy-traffic limit, Kingman 1961).
 func (p *point) growthDeviation(g Goal, growth, slope float64) float64 {

@@ -2,13 +2,13 @@ package capacity
 
 import "math"
 
-// confirmingTrials counts the longer trials at rates near the interval, separately below and above the
-// interval's estimate.
+// confirmingTrials counts the longer trials at rates near the interval, separately below and above
+// the interval's estimate.
 type confirmingTrials struct {
 	below, above int
 	total        int
-	// lastBelow is set if the last of these trials was below the estimate. turned is set if the
-	// last two of these trials were on different sides of the estimate.
+	// lastBelow is set if the last of these trials was below the estimate. changedSide is set if
+	// the last two of these trials were on different sides of the estimate.
 	lastBelow, changedSide bool
 }
 
@@ -61,8 +61,8 @@ func (s *Search) refine() (Plan, bool) {
 	return s.planNear(i.Estimate, s.mostInformativeRate(i.Estimate, window)-i.Estimate, Refine, window), true
 }
 
-// widenToTarget widens an interval that is narrower than the target width. The additional width allows for
-// a drift of the capacity.
+// widenToTarget widens an interval that is narrower than the target width. The additional width
+// allows for a drift of the capacity.
 func (s *Search) widenToTarget(i Interval) Interval {
 	const within = 0.9999
 	half := within * s.Width / 2

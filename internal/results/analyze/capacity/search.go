@@ -34,7 +34,7 @@ type Search struct {
 	periods              []Period // the periods before the current one
 	start                float64  // start of the current period; Trials holds the trials of this period
 	finalStatus          Status
-	finalInterval        Interval // the final interval, if ended is Found
+	finalInterval        Interval // the final interval, if finalStatus is Found
 	reason               string
 }
 

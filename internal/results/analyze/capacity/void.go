@@ -42,10 +42,10 @@ func (s *Search) lastReason() string {
 	return ""
 }
 
-// planFirst returns the plan for the next trial as long as no trial has provided information. After a
-// void trial, the next rate is lower, because a trial with less load may provide information. After
-// the lowest rate, the search starts again with the first rate, because a disturbance may have
-// ended.
+// planFirst returns the plan for the next trial as long as no trial has provided information. After
+// a void trial, the next rate is lower, because a trial with less load may provide information.
+// After the lowest rate, the search starts again with the first rate, because a disturbance may
+// have ended.
 func (s *Search) planFirst() (Plan, bool) {
 	if s.consecutiveVoid >= maxVoid {
 		s.end(Undecided, noUsableTrial+s.lastReason())
@@ -58,8 +58,8 @@ func (s *Search) planFirst() (Plan, bool) {
 	return s.plan(math.Max(s.InitialRate/math.Pow(4, float64(s.consecutiveVoid%steps)), least), Explore, exploring), true
 }
 
-// planLower returns the plan for the next trial as long as no rate has held. The trial's rate is below
-// the lowest rate that failed.
+// planLower returns the plan for the next trial as long as no rate has held. The trial's rate is
+// below the lowest rate that failed.
 func (s *Search) planLower(fail float64) (Plan, bool) {
 	if s.consecutiveVoid >= maxVoid {
 		s.end(Undecided, "below the rate that failed, "+noUsableTrial+s.lastReason())
@@ -101,8 +101,8 @@ func (s *Search) planHigher(pass float64) (Plan, bool) {
 	return s.plan(rate, Explore, exploring*maxVoidPerRate), true
 }
 
-// closeBracketRatio limits the ratio of the lowest rate that failed to the highest rate that held. At or
-// below this ratio, the search starts to refine the interval.
+// closeBracketRatio limits the ratio of the lowest rate that failed to the highest rate that held.
+// At or below this ratio, the search starts to refine the interval.
 const closeBracketRatio = 1.12
 
 // isInformative reports whether a lower bound without an upper end is useful: it must not be far

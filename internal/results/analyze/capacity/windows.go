@@ -17,8 +17,8 @@ func (s *Search) plan(rate float64, purpose Purpose, window float64) Plan {
 	return p
 }
 
-// minSamplesBeyond is the minimum number of operations above a percentile for which the percentile is
-// known.
+// minSamplesBeyond is the minimum number of operations above a percentile for which the percentile
+// is known.
 const minSamplesBeyond = 10
 
 // window returns the length of a trial's window in seconds. It is at least the given length. It is
@@ -56,8 +56,8 @@ func (s *Search) planNear(estimate, offset float64, purpose Purpose, window floa
 	return p
 }
 
-// minInformativeRate returns the lowest rate to try after a void trial. At a lower rate, a window that is
-// long enough to show the percentiles in the goals would be too long.
+// minInformativeRate returns the lowest rate to try after a void trial. At a lower rate, a window
+// that is long enough to show the percentiles in the goals would be too long.
 func (s *Search) minInformativeRate() float64 {
 	if seconds := s.window(s.MinRate, exploring); seconds > longestWindow {
 		return s.MinRate * seconds / longestWindow

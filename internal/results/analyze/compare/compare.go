@@ -95,11 +95,11 @@ type Comparison struct {
 	// OnlyNew and OnlyBase hold the names of the trials that have valid figures in only one of the
 	// runs.
 	OnlyNew, OnlyBase []string
-	// namesWithoutValid holds the names of the trials that exist in both runs but have no valid repeat in one
-	// of them.
+	// namesWithoutValid holds the names of the trials that exist in both runs but have no valid
+	// repeat in one of them.
 	namesWithoutValid []string
 	Metrics           MetricSet
-	// Margin is the largest change that is judged "same", as a share. Family is the number of
+	// Margin is the largest change that is judged "same", as a share. FamilySize is the number of
 	// changes that are judged together.
 	Margin     float64
 	FamilySize int
@@ -222,8 +222,8 @@ func Worsened(all []*Comparison) (names []string) {
 	return names
 }
 
-// CheckJudgeable returns an error that lists the trials in which no change could be judged. It returns
-// nil if there are no such trials.
+// CheckJudgeable returns an error that lists the trials in which no change could be judged. It
+// returns nil if there are no such trials.
 func CheckJudgeable(all []*Comparison) error {
 	takes := fmt.Sprintf("%d valid repeats on each side with figures above 0, interleaved if both sides are in one run", analyze.MinRepeats)
 	if len(all) == 0 || all[0].FamilySize == 0 {
@@ -298,8 +298,8 @@ func (f *Compared) compare(current, base []*record.Trial, rounds bool) {
 	f.Change = analyze.ChangeOf(analyze.RepeatedOf(&f.Figure, current), analyze.RepeatedOf(&f.Figure, base), rounds)
 }
 
-// dropUnmatchedRounds drops every repeat whose round has no repeat on the other side, and adds these
-// repeats to LeftOut. So the compared repeats of both sides ran at about the same times.
+// dropUnmatchedRounds drops every repeat whose round has no repeat on the other side, and adds
+// these repeats to LeftOut. So the compared repeats of both sides ran at about the same times.
 func (c *Comparison) dropUnmatchedRounds(p *Pair) {
 	news, bases := selectCommonRounds(p.New, p.Base)
 	for _, side := range []struct {
@@ -315,8 +315,8 @@ func (c *Comparison) dropUnmatchedRounds(p *Pair) {
 	}
 }
 
-// selectCommonRounds returns the repeats of two trials of one run, limited to the rounds in which both
-// trials have a repeat.
+// selectCommonRounds returns the repeats of two trials of one run, limited to the rounds in which
+// both trials have a repeat.
 func selectCommonRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 	in := func(of, others []*record.Trial) []*record.Trial {
 		return slices.DeleteFunc(slices.Clone(of), func(t *record.Trial) bool {
@@ -326,8 +326,8 @@ func selectCommonRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 	return in(a, b), in(b, a)
 }
 
-// maxOmittedDifference limits the difference between the two sides in the share of repeats that are left
-// out. A larger difference causes a warning.
+// maxOmittedDifference limits the difference between the two sides in the share of repeats that are
+// left out. A larger difference causes a warning.
 const maxOmittedDifference = 0.25
 
 // omittedShare returns the share of the repeats that are not valid.

@@ -250,8 +250,8 @@ type condition struct {
 	describe func(*record.Trial) string
 }
 
-// DifferingConditions returns the conditions in which two trials differ, except conditions that are part of
-// the load.
+// DifferingConditions returns the conditions in which two trials differ, except conditions that are
+// part of the load.
 func DifferingConditions(now, base *record.Trial) (all []Side) {
 	for _, c := range environment() {
 		if a, b := c.describe(now), c.describe(base); a != b {

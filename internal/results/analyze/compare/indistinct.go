@@ -12,8 +12,8 @@ import (
 
 // noteIndistinctTimes looks for changes of times that were judged better or worse, but that are no
 // larger than the variation between the calibration rounds on the same machine. Because a
-// calibration involves no store, the machine alone can explain such a change. noteIndistinctTimes adds a
-// sentence for each of these changes.
+// calibration involves no store, the machine alone can explain such a change. noteIndistinctTimes
+// adds a sentence for each of these changes.
 func (c *Comparison) noteIndistinctTimes() {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
@@ -25,8 +25,9 @@ func (c *Comparison) noteIndistinctTimes() {
 	}
 }
 
-// indistinctSentence returns the sentence for one figure. It returns an empty string if the change was not
-// judged better or worse, or if it is larger than the variation between the calibration rounds.
+// indistinctSentence returns the sentence for one figure. It returns an empty string if the change
+// was not judged better or worse, or if it is larger than the variation between the calibration
+// rounds.
 func (p *Pair) indistinctSentence(f *Compared) string {
 	cal := p.New[0].Calibration
 	word := f.Change.Judgement.Word

@@ -17,8 +17,9 @@ type RepeatProgress struct {
 	Metrics MetricSet
 	// Rounds is the number of rounds that have ended.
 	Rounds int
-	// Precisions holds the precision of the figures of every trial. After them, it holds the precision
-	// of the ratios between trials and their baselines. Both parts are in the scenario's order.
+	// Precisions holds the precision of the figures of every trial. After them, it holds the
+	// precision of the ratios between trials and their baselines. Both parts are in the scenario's
+	// order.
 	Precisions []Precision
 	// LeftOut describes the repeats that are not valid, with the reasons.
 	LeftOut []string
@@ -32,14 +33,15 @@ type Precision struct {
 	// Repeats is the number of valid repeats. For a ratio, it is the smaller of the numbers on both
 	// sides.
 	Repeats int
-	// HalfWidth is the distance from the figure to the farther end of its 95 % interval, as a share of
-	// the figure. It is set only if HasInterval is set.
+	// HalfWidth is the distance from the figure to the farther end of its 95 % interval, as a share
+	// of the figure. It is set only if HasInterval is set.
 	HalfWidth   float64
 	HasInterval bool
-	// Precise is set if Half is within the target and there are enough repeats.
+	// Precise is set if HalfWidth is within the target and there are enough repeats.
 	Precise bool
-	// Remains is the part of Half that disturbances may have caused. Unsettled is set if DisturbedPart
-	// exceeds the target, so that more repeats of this kind cannot make the figure precise.
+	// DisturbedPart is the part of HalfWidth that disturbances may have caused. Unsettled is set if
+	// DisturbedPart exceeds the target, so that more repeats of this kind cannot make the figure
+	// precise.
 	Unsettled     bool
 	DisturbedPart float64
 	// hopeless is set if the figure cannot become precise, because no repeat is valid or because a
@@ -60,8 +62,8 @@ func ruleMetrics(u *record.RepeatRule) MetricSet {
 	return by
 }
 
-// RepeatProgressOfRun returns the progress of a run. It returns nil if the run does not repeat until
-// its figures are precise. Interrupted trials are excluded.
+// RepeatProgressOfRun returns the progress of a run. It returns nil if the run does not repeat
+// until its figures are precise. Interrupted trials are excluded.
 func RepeatProgressOfRun(run *record.Run) *RepeatProgress {
 	if run.RepeatRule == nil {
 		return nil
@@ -69,8 +71,8 @@ func RepeatProgressOfRun(run *record.Run) *RepeatProgress {
 	return NewRepeatProgress(run.RepeatRule, analyze.TrialsInOrder(run))
 }
 
-// NewRepeatProgress returns the progress of a run that is still in progress, from the trials that have
-// ended.
+// NewRepeatProgress returns the progress of a run that is still in progress, from the trials that
+// have ended.
 func NewRepeatProgress(until *record.RepeatRule, trials []*record.Trial) *RepeatProgress {
 	r := &RepeatProgress{Rule: until, Metrics: ruleMetrics(until)}
 	c := &Comparison{Metrics: r.Metrics}

@@ -20,8 +20,8 @@ type KindEffects struct {
 	Description string // the fault, such as "kill leader for 3s"
 	Row         *analyze.Row
 	Count       int
-	// UnfinishedOutages is the number of outages that had not ended when the next fault started or the window
-	// ended. The lengths of these outages are lower bounds.
+	// UnfinishedOutages is the number of outages that had not ended when the next fault started or
+	// the window ended. The lengths of these outages are lower bounds.
 	UnfinishedOutages int
 	// FailedOrInvalid is the number of faults that were not injected as configured
 	// (record.Fault.Failure) or that belong to an invalid trial. The other fields include these
@@ -41,9 +41,11 @@ type KindEffects struct {
 // Period is one kind of period after a fault, such as the outage, with its length for each fault.
 type Period struct {
 	PeriodKind
-	// Lengths holds the known lengths in seconds, in ascending order. A length of 0 means no outage.
+	// Lengths holds the known lengths in seconds, in ascending order. A length of 0 means no
+	// outage.
 	Lengths []float64
-	// Median is the median of All. Its interval is set only if HasInterval is set (stats.Median).
+	// Median is the median of Lengths. Its interval is set only if HasInterval is set
+	// (stats.Median).
 	Median      stats.Interval
 	HasInterval bool
 }
@@ -64,8 +66,8 @@ type PeriodKind struct {
 // The other periods begin at the start of the fault. All lengths are in seconds.
 func PeriodKinds() []PeriodKind { return append(outagePeriods(), periodsSinceFault()...) }
 
-// outagePeriods returns the periods that are the longest time without a success, over all operations
-// and over parts of them.
+// outagePeriods returns the periods that are the longest time without a success, over all
+// operations and over parts of them.
 func outagePeriods() []PeriodKind {
 	return []PeriodKind{
 		{"outage", "outage", false, true, func(_ *record.Trial, f *record.Fault) *float64 {
@@ -143,7 +145,7 @@ func periodsSinceFault() []PeriodKind {
 	}
 }
 
-// partOutage returns the longest outage among the parts of the operations for which `selects`
+// partOutage returns the longest outage among the parts of the operations for which `include`
 // returns true. It returns nil if none of these parts had a success before the fault, or if one of
 // them did not recover before the next fault or the end of the window.
 func partOutage(f *record.Fault, include func(*record.PartOutage) bool) *float64 {
@@ -166,7 +168,7 @@ func partOutage(f *record.Fault, include func(*record.PartOutage) bool) *float64
 	return longest
 }
 
-// operationOutage returns the longest outage among the kinds of operations for which `selects`
+// operationOutage returns the longest outage among the kinds of operations for which `include`
 // returns true.
 func operationOutage(f *record.Fault, include func(kv.Kind) bool) *float64 {
 	return partOutage(f, func(p *record.PartOutage) bool {
@@ -175,11 +177,11 @@ func operationOutage(f *record.Fault, include func(kv.Kind) bool) *float64 {
 	})
 }
 
-// secondsToLogEvent returns the seconds from a fault until a member's log first reported an event of one of
-// the given kinds. It skips the log of the member with the name `ignored`. This is usually the
-// broken member, whose log may contain events from its own start. If `ignored` is empty, secondsToLogEvent
-// uses all logs. The result is nil if no log reported such an event before the cluster had
-// recovered completely or the next fault began.
+// secondsToLogEvent returns the seconds from a fault until a member's log first reported an event
+// of one of the given kinds. It skips the log of the member with the name `ignored`. This is
+// usually the broken member, whose log may contain events from its own start. If `ignored` is
+// empty, secondsToLogEvent uses all logs. The result is nil if no log reported such an event before
+// the cluster had recovered completely or the next fault began.
 func secondsToLogEvent(t *record.Trial, f *record.Fault, ignored string, kinds ...stores.SignalKind) *float64 {
 	if t.Opened == nil {
 		return nil
@@ -213,9 +215,9 @@ func nextFault(t *record.Trial, f *record.Fault) time.Time {
 	return until
 }
 
-// secondsToServing returns the seconds from a fault until the broken member's log first reported that
-// the member serves clients. If all members were broken, it returns the time of the last member
-// that reported this. It returns nil if no member reported it before the next fault.
+// secondsToServing returns the seconds from a fault until the broken member's log first reported
+// that the member serves clients. If all members were broken, it returns the time of the last
+// member that reported this. It returns nil if no member reported it before the next fault.
 func secondsToServing(t *record.Trial, f *record.Fault) *float64 {
 	if t.Opened == nil {
 		return nil

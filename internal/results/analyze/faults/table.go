@@ -112,8 +112,8 @@ func (c *outageColumns) row(b *KindEffects) []analyze.Cell {
 	return row
 }
 
-// periodCells returns the cells of the i-th period. For the first period, these include the interval,
-// the p90 and the maximum.
+// periodCells returns the cells of the i-th period. For the first period, these include the
+// interval, the p90 and the maximum.
 func (c *outageColumns) periodCells(b *KindEffects, i int) []analyze.Cell {
 	s := &b.Periods[i]
 	median := outageCell(s.Median.Value, len(s.Lengths) > 0)

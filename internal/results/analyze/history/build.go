@@ -128,8 +128,8 @@ func (h *History) note(format string, args ...any) {
 	}
 }
 
-// dropOtherLoads removes the points whose store or load differs from that of the newest point. It adds
-// a note about the removed points.
+// dropOtherLoads removes the points whose store or load differs from that of the newest point. It
+// adds a note about the removed points.
 func (h *History) dropOtherLoads(s *Series) {
 	newest := s.Points[len(s.Points)-1].conditions
 	if newest == nil {

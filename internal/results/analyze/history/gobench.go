@@ -17,10 +17,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// readGoBench reads the output of go test -bench. It also reads reports in quorumbench's own gobench
-// format. Lines with the same name are repeats of one benchmark. The configuration line "commit"
-// identifies the measured version, and the line "commit-time" or "date" contains the time of that
-// version.
+// readGoBench reads the output of go test -bench. It also reads reports in quorumbench's own
+// gobench format. Lines with the same name are repeats of one benchmark. The configuration line
+// "commit" identifies the measured version, and the line "commit-time" or "date" contains the time
+// of that version.
 func (s *Source) readGoBench(b []byte) error {
 	type key struct{ name, unit string }
 	var order []key

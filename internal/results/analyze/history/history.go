@@ -25,8 +25,8 @@ type History struct {
 	Runs        int
 	First, Last time.Time
 	Margin      float64
-	// SelectionText describes which changes Select kept, for example " since 2026-11-01". It is empty if
-	// Select removed no changes by its conditions.
+	// SelectionText describes which changes Select kept, for example " since 2026-11-01". It is
+	// empty if Select removed no changes by its conditions.
 	SelectionText string
 	// Notes holds sentences about the limits of the series, for example about runs that are left
 	// out.
@@ -41,8 +41,8 @@ type Series struct {
 	// Changes holds the changes of the series, in order.
 	Changes []Change
 	// Unconfirmed is the number of points at the end of the series that differ from the level
-	// before them, but are too few to be a change. Off is the difference between these points and
-	// that level, as a share of the level.
+	// before them, but are too few to be a change. UnconfirmedShare is the difference between these
+	// points and that level, as a share of the level.
 	Unconfirmed      int
 	UnconfirmedShare float64
 }
@@ -138,10 +138,10 @@ func (p *Point) Title() string {
 // Change is a change of a series. Its indexes refer to Series.Points.
 type Change struct {
 	Kind changepoint.Kind
-	// Index is the first point of the new level. With 95 % confidence, the true first point is between
-	// First and Last, inclusive.
+	// Index is the first point of the new level. With 95 % confidence, the true first point is
+	// between First and Last, inclusive.
 	Index, First, Last int
-	// LastDriftIndex is the last point of a drift. For a step, it equals At.
+	// LastDriftIndex is the last point of a drift. For a step, it equals Index.
 	LastDriftIndex int
 	// ConfirmedBy is the point that confirmed the change.
 	ConfirmedBy   int
@@ -154,7 +154,8 @@ type Change struct {
 	Word stats.Word
 	// Confidence is 1 minus the probability that noise alone would look like this change.
 	Confidence float64
-	// ConditionChanges holds the conditions that changed between the run before At and the run At.
+	// ConditionChanges holds the conditions that changed between the run of the point Index and the
+	// run before it.
 	ConditionChanges []compare.Side
 }
 

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// readPerfdash reads perfdash JSON, which the performance jobs of Kubernetes and etcd write. The labels
-// of an item form the name of a trial, and each number in the item is a metric of this trial.
+// readPerfdash reads perfdash JSON, which the performance jobs of Kubernetes and etcd write. The
+// labels of an item form the name of a trial, and each number in the item is a metric of this
+// trial.
 func (s *Source) readPerfdash(b []byte) error {
 	var file struct {
 		Version   string `json:"version"`

@@ -78,9 +78,9 @@ func pointOf(row *analyze.Row, f *record.Figure) Point {
 	return p
 }
 
-// possibleEffect returns the amount by which disturbances may have changed the logarithm of a figure. The
-// amount is the median over the repeats. For a figure whose verdict is not valid, the amount is at
-// least verdict.SuspectEffect.
+// possibleEffect returns the amount by which disturbances may have changed the logarithm of a
+// figure. The amount is the median over the repeats. For a figure whose verdict is not valid, the
+// amount is at least verdict.SuspectEffect.
 func possibleEffect(effects []float64, judgedFigure string) float64 {
 	sizes := make([]float64, 0, len(effects))
 	for _, e := range effects {
@@ -94,8 +94,8 @@ func possibleEffect(effects []float64, judgedFigure string) float64 {
 	return size
 }
 
-// maxPossibleEffect is the maximum effect of a disturbance that doubt uses: the logarithm of a factor of
-// about 20.
+// maxPossibleEffect is the maximum effect of a disturbance that doubt uses: the logarithm of a
+// factor of about 20.
 const maxPossibleEffect = 3
 
 // number returns a value's number in the form that files use, or 0 if the value is unknown.

@@ -32,8 +32,8 @@ type CapacityFinding struct {
 	// Curve contains the search's trials in ascending order of rate, except those that only warm up
 	// the store or let it settle. It includes void trials, which are not evidence about the store.
 	Curve []CapacityPoint
-	// AllTrials contains all trials of the search in ascending order of rate, including those that only
-	// warm up the store or let it settle.
+	// AllTrials contains all trials of the search in ascending order of rate, including those that
+	// only warm up the store or let it settle.
 	AllTrials []CapacityPoint
 	// Percentiles lists the percentiles for which the objective has bounds. It omits percentiles
 	// that trials do not record.
@@ -282,6 +282,6 @@ func (f *CapacityFinding) Width() (float64, bool) {
 	return i.Width(), true
 }
 
-// MinBeyondPercentile is the minimum number of operations above a percentile for which the percentile is
-// known.
+// MinBeyondPercentile is the minimum number of operations above a percentile for which the
+// percentile is known.
 const MinBeyondPercentile = measure.MinBeyond

@@ -60,8 +60,8 @@ func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) boo
 	})
 }
 
-// undisturbedShares returns, for each part of an objective, what share of the slow operations would also
-// have been slow without the disturbance.
+// undisturbedShares returns, for each part of an objective, what share of the slow operations would
+// also have been slow without the disturbance.
 func (d *disturbance) undisturbedShares(o *Objective) []float64 {
 	sure := make([]float64, len(o.Parts))
 	if d.worstReason == nil {
@@ -107,15 +107,15 @@ func (d *disturbance) times() (measured, undisturbed []quantile) {
 	return measured, undisturbed
 }
 
-// maxOtherProgramsEffect is the effect above which the influence of other programs on the members' CPUs is
-// regarded as unknown.
+// maxOtherProgramsEffect is the effect above which the influence of other programs on the members'
+// CPUs is regarded as unknown.
 const maxOtherProgramsEffect = 0.5
 
 // quantile is a time in nanoseconds, and the percentage of the operations that were faster.
 type quantile struct{ percent, ns float64 }
 
-// shareAtLeast returns the share of operations that took at least ns. It interpolates linearly between
-// the quantiles, which must be in ascending order.
+// shareAtLeast returns the share of operations that took at least ns. It interpolates linearly
+// between the quantiles, which must be in ascending order.
 func shareAtLeast(all []quantile, ns float64) float64 {
 	for i, q := range all {
 		switch {

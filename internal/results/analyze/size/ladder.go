@@ -24,19 +24,20 @@ type Ladder struct {
 	Steps []LadderStep
 
 	// Knee is the index in Steps of the step with the highest power (throughput divided by mean
-	// time), or -1 if there is no knee. Near holds the indices of the adjacent steps whose power
-	// differs from it by less than the practical margin. If there is no knee, NoKneeReason is a sentence
-	// that explains why.
+	// time), or -1 if there is no knee. NearKnee holds the indices of the adjacent steps whose
+	// power differs from it by less than the practical margin. If there is no knee, NoKneeReason is
+	// a sentence that explains why.
 	Knee         int
 	NearKnee     []int
 	NoKneeReason string
 	// Scaling is the Universal Scalability Law, fitted to the valid steps. It is nil if it cannot
-	// be fitted; then NoScalingReason gives the reason. Doubts lists reasons not to trust the law, or not
-	// to trust it over its whole range.
+	// be fitted; then NoScalingReason gives the reason. Doubts lists reasons not to trust the law,
+	// or not to trust it over its whole range.
 	Scaling         *stats.Scaling
 	NoScalingReason string
 	Doubts          []string
-	// MaxConcurrency is the highest concurrency among the valid steps. Above it, the law extrapolates.
+	// MaxConcurrency is the highest concurrency among the valid steps. Above it, the law
+	// extrapolates.
 	MaxConcurrency float64
 }
 
@@ -52,13 +53,13 @@ type LadderStep struct {
 	P50, P99    record.Value
 	// Power is the throughput divided by the mean time, or 0 if either is unknown.
 	Power float64
-	// ExclusionReason is the reason why the knee and the law ignore this step. It is empty if they use the
-	// step.
+	// ExclusionReason is the reason why the knee and the law ignore this step. It is empty if they
+	// use the step.
 	ExclusionReason string
 }
 
-// minLadderSteps is the minimum number of steps in a ladder. minKneeSteps is the minimum number of valid
-// steps for a knee: the knee itself and one step on each side.
+// minLadderSteps is the minimum number of steps in a ladder. minKneeSteps is the minimum number of
+// valid steps for a knee: the knee itself and one step on each side.
 const (
 	minLadderSteps = 3
 	minKneeSteps   = 3

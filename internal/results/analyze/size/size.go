@@ -34,9 +34,9 @@ type Sized struct {
 	Run   *record.Run // the run that contains the curve
 	// Uses holds the load's use of each resource. The first entry is the objective.
 	Uses []Use
-	// FirstExhausted is the index in Uses of the resource that is used up first if the load grows without
-	// changing its mix. NearestToLimit is the index of the resource that is most used at the capacity.
-	// Each is -1 if unknown.
+	// FirstExhausted is the index in Uses of the resource that is used up first if the load grows
+	// without changing its mix. NearestToLimit is the index of the resource that is most used at
+	// the capacity. Each is -1 if unknown.
 	FirstExhausted, NearestToLimit int
 	Advice                         []store.Advice
 	Notes                          []string // sentences
@@ -52,8 +52,8 @@ type Use struct {
 	// AtCapacity is the use at the lower end of the capacity's interval.
 	AtCapacity float64
 	Limit      float64 // 0 if unknown
-	// ExhaustedAt is the rate at which the resource is used up, or 0 if the trials are not sufficient to
-	// estimate it.
+	// ExhaustedAt is the rate at which the resource is used up, or 0 if the trials are not
+	// sufficient to estimate it.
 	ExhaustedAt float64
 	Method      string // how the use was determined; a sentence without the full stop
 	Source      string
@@ -68,7 +68,7 @@ func (u *Use) ShareAtCapacity() (float64, bool) {
 	return u.AtCapacity / u.Limit, u.Limit > 0 && !math.IsNaN(u.AtCapacity)
 }
 
-// The values of Use.What.
+// The values of Use.Resource.
 const (
 	UseObjective = "objective"
 	UseCPU       = "CPU"
@@ -328,8 +328,8 @@ func (s *Sized) sizedLoad() store.SizingInput {
 	return l
 }
 
-// findExhausted determines the resource that is used up first, and the resource that is nearest to its
-// limit at the capacity.
+// findExhausted determines the resource that is used up first, and the resource that is nearest to
+// its limit at the capacity.
 func (s *Sized) findExhausted() {
 	most := 0.0
 	for i := range s.Uses {

@@ -84,8 +84,8 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 	return p
 }
 
-// rareCounterRate returns the increase per second of a counter that is not read in every row. It uses
-// the first and the last row in the span that contain the counter. It returns NaN if there are
+// rareCounterRate returns the increase per second of a counter that is not read in every row. It
+// uses the first and the last row in the span that contain the counter. It returns NaN if there are
 // fewer than two such rows.
 func rareCounterRate(rows []*record.MachineRow, span analyze.Span, counter func(*record.MachineRow) float64) float64 {
 	var first, last *record.MachineRow

@@ -17,8 +17,8 @@ type useLine struct {
 }
 
 // Conditions for a straight line. minRates is the minimum number of different rates. minRateRatio
-// is the minimum ratio of the highest to the lowest rate. maxLineDeviation is the largest distance of a
-// trial from the line, as a share of the highest use.
+// is the minimum ratio of the highest to the lowest rate. maxLineDeviation is the largest distance
+// of a trial from the line, as a share of the highest use.
 const (
 	minRates         = 3
 	minRateRatio     = 2

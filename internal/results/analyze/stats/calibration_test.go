@@ -561,7 +561,7 @@ func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
 			}
 			row = append(row, rate(late, runs))
 			most := 0.02
-			if c.repeats < minSeconds && strings.HasPrefix(p.name, "bursty") {
+			if c.repeats < minRepeats && strings.HasPrefix(p.name, "bursty") {
 				most = 0.1
 			}
 			held(t, fmt.Sprintf("%s, %d × %d s", p.name, c.repeats, c.seconds), late, runs, 0, most)

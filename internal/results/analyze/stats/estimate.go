@@ -33,7 +33,8 @@ type part struct {
 	// is the number of repeats with equal weights that would give the same precision.
 	variance, size float64
 	repeats        float64
-	// regressionFreedom is the number of degrees of freedom that the regression takes from this sample.
+	// regressionFreedom is the number of degrees of freedom that the regression takes from this
+	// sample.
 	regressionFreedom float64
 	skew              float64
 }
@@ -191,8 +192,8 @@ func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, hig
 	return end(-1), end(1)
 }
 
-// manyRepeats is a number of additional repeats that is large enough to make the influence of chance
-// negligible.
+// manyRepeats is a number of additional repeats that is large enough to make the influence of
+// chance negligible.
 const manyRepeats = 1e9
 
 // interval returns the estimate with its bounds at a confidence level.
@@ -235,7 +236,8 @@ func (e *estimate) distanceFromZero() float64 {
 	return math.Sqrt(max(distance*distance+e.penalty(at), 0))
 }
 
-// extrapolate returns the estimate that is expected if `more` repeats are added to each sample.
+// extrapolate returns the estimate that is expected if `additional` repeats are added to each
+// sample.
 func (e estimate) extrapolate(additional int) estimate {
 	parts := make([]part, len(e.parts))
 	fewer, grown := 0.0, 0.0

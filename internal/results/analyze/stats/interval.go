@@ -17,8 +17,8 @@ type Interval struct {
 	Value, Low, High float64
 	// Level is the confidence level, between 0 and 1.
 	Level float64
-	// DisturbedPart is the possible effect of disturbances. It is the distance between the estimate and
-	// its farther bound that would remain after any number of additional repeats with such
+	// DisturbedPart is the possible effect of disturbances. It is the distance between the estimate
+	// and its farther bound that would remain after any number of additional repeats with such
 	// disturbances.
 	DisturbedPart float64
 }

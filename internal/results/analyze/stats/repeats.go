@@ -31,7 +31,7 @@ func (r Repeats) claims() []float64 {
 	return claims
 }
 
-// allKnown reports whether there are at least `fewest` values and all values are finite. If there
+// allKnown reports whether there are at least `minimum` values and all values are finite. If there
 // are effects, there must also be one finite effect for each value.
 func (r Repeats) allKnown(minimum int) bool {
 	return len(r.Values) >= minimum && finite(r.Values) && (r.Effects == nil || len(r.Effects) == len(r.Values) && finite(r.Effects))
@@ -41,9 +41,9 @@ func (r Repeats) allKnown(minimum int) bool {
 // is true if most repeats have no claim.
 const halfWeight = 0.07
 
-// claimWeights returns the weights of repeats with the given claims. A repeat loses weight if its claim is
-// large compared with halfWeight and the median claim. The weights do not depend on the measured
-// values, so a value does not lose weight only because it differs from the others.
+// claimWeights returns the weights of repeats with the given claims. A repeat loses weight if its
+// claim is large compared with halfWeight and the median claim. The weights do not depend on the
+// measured values, so a value does not lose weight only because it differs from the others.
 func claimWeights(claims []float64) []float64 {
 	sizes := make([]float64, len(claims))
 	for i, c := range claims {

@@ -42,8 +42,8 @@ func (s *Scaling) Throughput(n float64) float64 {
 	return s.Lambda.Value * n / slowdown(n, s.Sigma.Value, s.Kappa.Value)
 }
 
-// Peak returns the concurrency with the highest throughput, and this throughput. It returns false if
-// there is no peak, because the throughput never falls.
+// Peak returns the concurrency with the highest throughput, and this throughput. It returns false
+// if there is no peak, because the throughput never falls.
 func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 	if s.Kappa.Value <= 0 || s.Sigma.Value >= 1 {
 		return 0, 0, false
@@ -52,8 +52,8 @@ func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 	return n, s.Throughput(n), !math.IsInf(n, 0)
 }
 
-// slowdown returns the factor by which the throughput at the concurrency n is lower than with linear
-// scaling.
+// slowdown returns the factor by which the throughput at the concurrency n is lower than with
+// linear scaling.
 func slowdown(n, sigma, kappa float64) float64 { return 1 + sigma*(n-1) + kappa*n*(n-1) }
 
 // FitScaling fits the law to the steps by non-linear least squares. It uses the logarithms of the

@@ -10,14 +10,14 @@ import (
 type Steady struct {
 	// FirstSecond is the first second of the steady part, counted from the start of the window.
 	FirstSecond int
-	// Shift is the relative error of the mean over all seconds that the seconds before From cause.
-	// For example, -0.04 means that the mean is 4 % too low.
+	// Shift is the relative error of the mean over all seconds that the seconds before FirstSecond
+	// cause. For example, -0.04 means that the mean is 4 % too low.
 	Shift float64
-	// WindowTooEarly is set if the seconds before From differ from the other seconds. This means that the
-	// warm-up before the window was too short.
+	// WindowTooEarly is set if the seconds before FirstSecond differ from the other seconds. This
+	// means that the warm-up before the window was too short.
 	WindowTooEarly bool
-	// TooFewRepeats is set if there are too few repeats to distinguish a warm-up from a disturbance at the
-	// start. In this case, a disturbance at the start also sets Late.
+	// TooFewRepeats is set if there are too few repeats to distinguish a warm-up from a disturbance
+	// at the start. In this case, a disturbance at the start also sets WindowTooEarly.
 	TooFewRepeats bool
 }
 
@@ -26,7 +26,7 @@ const (
 	minShift   = 0.01 // as a share of the mean; a smaller shift is not worth a longer warm-up
 	lateAlpha  = 0.01 // significance level of the test over the repeats
 	aloneAlpha = 0.001
-	minSeconds = 3 // minimum number of repeats for the test over the repeats
+	minRepeats = 3 // minimum number of repeats for the test over the repeats
 )
 
 // SteadyFrom determines when a load became steady. The values in `repeats` are the throughput in
@@ -39,11 +39,11 @@ const (
 // Steady-State Truncation Heuristics", WSC 2000).
 //
 // MSER-5 truncates about half of all series without a warm-up, so its result alone does not justify
-// a warning. Therefore, Late also requires a shift of at least 1 % and a significant difference
-// between the truncated part and the rest. With three or more repeats, the difference is tested by
-// a t-test over the repeats at the level of 1 %. With fewer repeats, the test is over blocks of
-// seconds at the level of 0.1 %. If the repeats differ in length, only the length of the shortest
-// one is used. SteadyFrom returns false if a repeat is shorter than 20 seconds.
+// a warning. Therefore, WindowTooEarly also requires a shift of at least 1 % and a significant
+// difference between the truncated part and the rest. With three or more repeats, the difference is
+// tested by a t-test over the repeats at the level of 1 %. With fewer repeats, the test is over
+// blocks of seconds at the level of 0.1 %. If the repeats differ in length, only the length of the
+// shortest one is used. SteadyFrom returns false if a repeat is shorter than 20 seconds.
 func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	if len(repeats) == 0 {
 		return Steady{}, false
@@ -64,7 +64,7 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 			average[i] += r[i] / float64(len(repeats))
 		}
 	}
-	s := Steady{FirstSecond: truncation(average), TooFewRepeats: len(repeats) < minSeconds}
+	s := Steady{FirstSecond: truncation(average), TooFewRepeats: len(repeats) < minRepeats}
 	if s.FirstSecond == 0 {
 		return s, true
 	}
@@ -87,8 +87,8 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 
 // moveEarlier moves the start of the steady part to an earlier second, because MSER-5 may have
 // truncated some batches by chance. As long as the preceding batch is similar to the steady part,
-// earlier adds it. A batch is similar if it is inside Student's prediction interval (99 %) for one
-// more batch of the steady part.
+// moveEarlier adds it. A batch is similar if it is inside Student's prediction interval (99 %) for
+// one more batch of the steady part.
 func moveEarlier(series []float64, from int) int {
 	for from >= 2*batch {
 		rest := batchMeans(series[from:])

@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// RunInterval is a confidence interval that is computed from the seconds of a single run. It shows how
-// much the result of a longer run may differ, but not how much the result of another run may
+// RunInterval is a confidence interval that is computed from the seconds of a single run. It shows
+// how much the result of a longer run may differ, but not how much the result of another run may
 // differ. A report marks it "within this run only".
 type RunInterval struct {
 	Interval
 	// Blocks is the number of blocks of equal length into which the seconds were divided.
 	Blocks int
-	// RunTooShort is set if the blocks are shorter than twice the correlation time. The run is then too
-	// short for the slow variation of its values, and the interval may be too narrow.
+	// RunTooShort is set if the blocks are shorter than twice the correlation time. The run is then
+	// too short for the slow variation of its values, and the interval may be too narrow.
 	RunTooShort bool
 }
 

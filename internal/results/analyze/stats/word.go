@@ -30,23 +30,25 @@ const Margin = 0.03
 // Judgement is the result of one comparison from a group that was judged together.
 type Judgement struct {
 	Word Word
-	// MoreRepeats is the number of additional repeats on each side that would decide the comparison with a
-	// probability of 80 %, if these repeats are like the previous ones. It is above 0 only if Word
-	// is Unclear, and at most MaxMoreRepeats. AtLeast is set if more than More repeats may be needed.
+	// MoreRepeats is the number of additional repeats on each side that would decide the comparison
+	// with a probability of 80 %, if these repeats are like the previous ones. It is above 0 only
+	// if Word is Unclear, and at most MaxMoreRepeats. MoreIsLowerBound is set if more than
+	// MoreRepeats repeats may be needed.
 	MoreRepeats      int
 	MoreIsLowerBound bool
-	// PValue is the p-value of the hypothesis that the ratio is 1. AdjustedPValue is the p-value after Holm's
-	// correction.
+	// PValue is the p-value of the hypothesis that the ratio is 1. AdjustedPValue is the p-value
+	// after Holm's correction.
 	PValue, AdjustedPValue float64
 	// Interval is the interval of this ratio alone, at the confidence level Level. Corrected is the
 	// wider interval that determines Word.
 	Interval, Corrected Interval
 }
 
-// MaxMoreRepeats is the maximum of Judgement.More.
+// MaxMoreRepeats is the maximum of Judgement.MoreRepeats.
 const MaxMoreRepeats = 1000
 
-// Comparison is a ratio to be judged. MoreIsBetter is set if higher values of the figure are better.
+// Comparison is a ratio to be judged. MoreIsBetter is set if higher values of the figure are
+// better.
 type Comparison struct {
 	Ratio        Ratio
 	MoreIsBetter bool
@@ -117,8 +119,8 @@ func WordOf(i Interval, margin float64, moreIsBetter bool) Word {
 	return Unclear
 }
 
-// decisionPower is the probability with which the additional repeats (Judgement.More) should decide
-// a comparison.
+// decisionPower is the probability with which the additional repeats (Judgement.MoreRepeats) should
+// decide a comparison.
 const decisionPower = 0.8
 
 // moreRepeats returns the number of additional repeats on each side that would decide the

@@ -120,8 +120,8 @@ func (d *drawing) line(v view, c color.NRGBA, x1, y1, x2, y2 float64) {
 	d.paint(style{stroke: c, width: 1})
 }
 
-// invisibleLength is a length in pixels that is too short to see. In SVG, a line of length 0 has round ends.
-// The library draws these ends only if the line is longer than 0.
+// invisibleLength is a length in pixels that is too short to see. In SVG, a line of length 0 has
+// round ends. The library draws these ends only if the line is longer than 0.
 const invisibleLength = 1. / 4
 
 func (d *drawing) path(v view, class string, o *outline) {

@@ -20,8 +20,8 @@ type scale struct {
 	ticks            []tick
 }
 
-// heightOf returns the height of a value. On a logarithmic scale, values below the scale, such as 0,
-// are at the bottom.
+// heightOf returns the height of a value. On a logarithmic scale, values below the scale, such as
+// 0, are at the bottom.
 func (s *scale) heightOf(v float64) float64 {
 	if s.log {
 		v, least, most := math.Log10(max(v, s.minimum)), math.Log10(s.minimum), math.Log10(s.maximum)
@@ -30,8 +30,8 @@ func (s *scale) heightOf(v float64) float64 {
 	return (v - s.minimum) / (s.maximum - s.minimum)
 }
 
-// maxScaleValue is larger than every value in a run. With still larger values, the loop that computes
-// the ticks of an axis would never end.
+// maxScaleValue is larger than every value in a run. With still larger values, the loop that
+// computes the ticks of an axis would never end.
 const maxScaleValue = 1e300
 
 // linear returns a scale that begins at 0 and has about four ticks. The distance between ticks is

@@ -181,8 +181,8 @@ func (m *Machine) copyBinary(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// progressReader is a reader that calls the function moved before each read. If moved returns an error,
-// Read returns this error.
+// progressReader is a reader that calls the function onRead before each read. If onRead returns an
+// error, Read returns this error.
 type progressReader struct {
 	io.Reader
 	onRead func() error

@@ -82,7 +82,7 @@ func (k *knownHostKeys) algorithms(address string) ([]string, error) {
 		kinds[want.Key.Type()] = true
 		authority = authority || isAuthority(want)
 	}
-	addFirst := func(algorithm string) bool {
+	hasKnownKey := func(algorithm string) bool {
 		kind := algorithm
 		if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
 			kind = ssh.KeyAlgoRSA
@@ -90,7 +90,7 @@ func (k *knownHostKeys) algorithms(address string) ([]string, error) {
 		return kinds[kind] || authority && certified(algorithm)
 	}
 	all := slices.DeleteFunc(ssh.SupportedAlgorithms().HostKeys, func(of string) bool { return certified(of) && !authority })
-	slices.SortStableFunc(all, func(a, b string) int { return sortRank(addFirst(a)) - sortRank(addFirst(b)) })
+	slices.SortStableFunc(all, func(a, b string) int { return sortRank(hasKnownKey(a)) - sortRank(hasKnownKey(b)) })
 	return all, nil
 }
 
@@ -112,7 +112,8 @@ func isAuthority(k knownhosts.KnownKey) bool {
 	return err == nil && k.Line >= 1 && k.Line <= len(lines) && bytes.HasPrefix(bytes.TrimSpace(lines[k.Line-1]), []byte("@cert-authority"))
 }
 
-// explainRefusal explains why a machine's key was rejected. It returns nil if err has another cause.
+// explainRefusal explains why a machine's key was rejected. It returns nil if err has another
+// cause.
 func (k *knownHostKeys) explainRefusal(address string, presented ssh.PublicKey, err error) error {
 	var mismatch *knownhosts.KeyError
 	var revoked *knownhosts.RevokedError

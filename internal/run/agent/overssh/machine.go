@@ -33,8 +33,8 @@ type Machine struct {
 	closeOnce  sync.Once
 }
 
-// removalFactor is a factor. The other machine may take as long as this many steps to remove the copied
-// files and data.
+// removalFactor is a factor. The other machine may take as long as this many steps to remove the
+// copied files and data.
 const removalFactor = 3
 
 // listen reads the lines of standard output until the shell has exited.
@@ -113,7 +113,8 @@ func (m *Machine) Close() (err error) {
 	return err
 }
 
-// awaitRemoval waits until the shell has exited, which it does after it has removed the copied files.
+// awaitRemoval waits until the shell has exited, which it does after it has removed the copied
+// files.
 func (m *Machine) awaitRemoval() error {
 	timeout := removalFactor * m.target.StepTimeout
 	timer := time.NewTimer(timeout)

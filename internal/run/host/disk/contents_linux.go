@@ -21,12 +21,12 @@ type image struct {
 type contents struct {
 	mu sync.Mutex // held while the file is changed
 	fd int        // open for reading and writing
-	// The field `now` is the image of the file at the start of the last sync. While a sync is
-	// running, `now` belongs to the running sync, and `syncing` is the image at the start of the
-	// previous sync. Otherwise, `syncing` is nil.
-	syncedImage image
-	syncing     *image
-	changed     bool // whether the file has changed since the start of the last sync
+	// The field `lastSyncImage` is the image of the file at the start of the last sync. While a sync
+	// is running, `lastSyncImage` belongs to the running sync, and `syncing` is the image at the
+	// start of the previous sync. Otherwise, `syncing` is nil.
+	lastSyncImage image
+	syncing       *image
+	changed       bool // whether the file has changed since the start of the last sync
 
 	sync sync.Mutex // held during a sync; must be locked before mu
 
@@ -43,7 +43,7 @@ func newContents(fd int) (*contents, error) {
 		return nil, err
 	}
 	c := &contents{fd: own}
-	if c.syncedImage.size, err = sizeOf(own); err != nil {
+	if c.lastSyncImage.size, err = sizeOf(own); err != nil {
 		_ = unix.Close(own)
 		return nil, err
 	}
@@ -67,20 +67,20 @@ func sizeOf(fd int) (int64, error) {
 // saveBlocks saves the bytes in [start, end) before they are overwritten. The caller must hold mu.
 func (c *contents) saveBlocks(start, end int64) error {
 	c.changed = true
-	end = min(end, c.syncedImage.size)
+	end = min(end, c.lastSyncImage.size)
 	for b := start / blockSize; b*blockSize < end; b++ {
-		if _, ok := c.syncedImage.blocks[b]; ok {
+		if _, ok := c.lastSyncImage.blocks[b]; ok {
 			continue
 		}
-		old := make([]byte, min(blockSize, c.syncedImage.size-b*blockSize))
+		old := make([]byte, min(blockSize, c.lastSyncImage.size-b*blockSize))
 		n, err := readFull(c.fd, old, b*blockSize)
 		if err != nil {
 			return err
 		}
-		if c.syncedImage.blocks == nil {
-			c.syncedImage.blocks = map[int64][]byte{}
+		if c.lastSyncImage.blocks == nil {
+			c.lastSyncImage.blocks = map[int64][]byte{}
 		}
-		c.syncedImage.blocks[b] = old[:n] // if the file is shorter now, the missing bytes were saved when it was truncated
+		c.lastSyncImage.blocks[b] = old[:n] // if the file is shorter now, the missing bytes were saved when it was truncated
 	}
 	return nil
 }
@@ -102,8 +102,8 @@ func (c *contents) extendsFile(end int64) bool {
 	return err == nil && end > size
 }
 
-// syncFile calls the function `sync`, which syncs the file. If the sync succeeds, synced discards the
-// data that was saved before the sync began.
+// syncFile calls the function `sync`, which syncs the file. If the sync succeeds, syncFile discards
+// the data that was saved before the sync began.
 func (c *contents) syncFile(sync func() error) error {
 	c.sync.Lock()
 	defer c.sync.Unlock()
@@ -113,15 +113,15 @@ func (c *contents) syncFile(sync func() error) error {
 		c.mu.Unlock()
 		return err
 	}
-	before, changed := c.syncedImage, c.changed
-	c.syncing, c.syncedImage, c.changed = &before, image{size: size}, false
+	before, changed := c.lastSyncImage, c.changed
+	c.syncing, c.lastSyncImage, c.changed = &before, image{size: size}, false
 	c.mu.Unlock()
 	err = sync()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.syncing = nil
 	if err != nil {
-		for b, old := range c.syncedImage.blocks {
+		for b, old := range c.lastSyncImage.blocks {
 			if _, ok := before.blocks[b]; !ok && b*blockSize < before.size {
 				if before.blocks == nil {
 					before.blocks = map[int64][]byte{}
@@ -129,7 +129,7 @@ func (c *contents) syncFile(sync func() error) error {
 				before.blocks[b] = old[:min(int64(len(old)), before.size-b*blockSize)]
 			}
 		}
-		c.syncedImage, c.changed = before, c.changed || changed
+		c.lastSyncImage, c.changed = before, c.changed || changed
 	}
 	return err
 }
@@ -140,7 +140,7 @@ func (c *contents) markDurable() error {
 	defer c.mu.Unlock()
 	size, err := sizeOf(c.fd)
 	if err == nil {
-		c.syncedImage, c.changed = image{size: size}, false
+		c.lastSyncImage, c.changed = image{size: size}, false
 	}
 	return err
 }
@@ -156,7 +156,7 @@ func (c *contents) hasUnsynced() bool {
 func (c *contents) revertUnsynced() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.syncedImage.restore(c.fd)
+	err := c.lastSyncImage.restore(c.fd)
 	if c.syncing != nil { // the power loss interrupts a sync, whose result the requesting process never receives
 		err = errors.Join(err, c.syncing.restore(c.fd))
 	}

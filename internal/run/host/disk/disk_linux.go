@@ -120,8 +120,8 @@ func (d *disk) writeBack() error {
 	return errors.Join(append(errs, d.names.sync(d.names.count()))...)
 }
 
-// trackOpen returns the contents of a file that was opened for writing. The caller must call closed
-// when the file is closed.
+// trackOpen returns the contents of a file that was opened for writing. The caller must call
+// trackClose when the file is closed.
 func (d *disk) trackOpen(key fs.StableAttr, fd int) (*contents, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -164,8 +164,8 @@ func (d *disk) onRemoved(key fs.StableAttr) func() {
 	}
 }
 
-// changeNames calls the function `change`, which changes the names of files. During the call, named
-// prevents a power loss and other changes of names.
+// changeNames calls the function `change`, which changes the names of files. During the call,
+// changeNames prevents a power loss and other changes of names.
 func (d *disk) changeNames(change func() syscall.Errno) syscall.Errno {
 	d.power.RLock()
 	defer d.power.RUnlock()

@@ -14,8 +14,8 @@ import (
 // fileSystemType is the file system type with which our disks are listed in the mount table.
 const fileSystemType = "fuse.quorumbench"
 
-// UnmountStaleBelow unmounts those disks below dir whose server has exited, and returns their number. dir
-// must not contain symbolic links.
+// UnmountStaleBelow unmounts those disks below dir whose server has exited, and returns their
+// number. dir must not contain symbolic links.
 func UnmountStaleBelow(dir string) (n int) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -62,8 +62,8 @@ func unescape(path string) string {
 	return b.String()
 }
 
-// unmountStale unmounts the disk at the given mount point if its server has exited. It reports whether it
-// unmounted the disk.
+// unmountStale unmounts the disk at the given mount point if its server has exited. It reports
+// whether it unmounted the disk.
 func unmountStale(mountPoint string) bool {
 	var st unix.Stat_t
 	if unix.Stat(mountPoint, &st) != unix.ENOTCONN {

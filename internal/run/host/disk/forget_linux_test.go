@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// findMountsBelow finds only mounts of our file system below the folder. Their paths may contain any
-// characters.
+// findMountsBelow finds only mounts of our file system below the folder. Their paths may contain
+// any characters.
 func TestMountedBelow(t *testing.T) {
 	const mounts = `22 1 0:20 / /proc rw,nosuid shared:5 - proc proc rw
 42 27 0:39 / /d/data/m1/data rw,nosuid - fuse.quorumbench quorumbench rw,user_id=0

@@ -59,8 +59,9 @@ func (n *names) nextTrashPath() string {
 	return filepath.Join(n.trash, fmt.Sprint(n.trashCount))
 }
 
-// recordRemoval must be called when the file at `path` was moved to the path `kept` in the trash. When
-// this removal is synced, the function `gone` is called, and the file in the trash is deleted.
+// recordRemoval must be called when the file at `path` was moved to the path `trashPath` in the
+// trash. When this removal is synced, the function `onSynced` is called, and the file in the trash
+// is deleted.
 func (n *names) recordRemoval(path, trashPath string, onSynced func()) {
 	n.add(func() error { return os.Rename(trashPath, path) }, func() error {
 		onSynced()

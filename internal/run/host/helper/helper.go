@@ -25,7 +25,7 @@ type Process struct {
 	out         *os.File
 	answers     *json.Decoder
 	exited      chan struct{}
-	exitErr     error // set before ended is closed
+	exitErr     error // set before exited is closed
 }
 
 // Answer is the helper process's reply to a request, encoded as one line of JSON. The helper
@@ -54,8 +54,8 @@ func (a *Answer) failure() error {
 
 // Start runs the quorumbench binary at the path `self` with the arguments `args`. It returns when
 // the new process has reported that it is ready. The new process inherits the files in `inherited`
-// as file descriptors 3 and higher. The parameter `what` describes the process in errors, for
-// example "the disk at /d".
+// as file descriptors 3 and higher. The parameter `description` describes the process in errors,
+// for example "the disk at /d".
 func Start(ctx context.Context, self, description string, inherited []*os.File, args ...string) (*Process, error) {
 	cmd := exec.Command(self, args...)
 	cmd.Env = files.CleanEnviron()

@@ -55,7 +55,7 @@ func RunOnThread(do func()) {
 // ownNetwork is the network namespace of the current thread.
 const ownNetwork = "/proc/thread-self/ns/net"
 
-// runInNamespace calls the function `leave`, which moves the thread to another namespace. It then
+// runInNamespace calls the function `enter`, which moves the thread to another namespace. It then
 // calls the function `do` there, and moves the thread back.
 func runInNamespace(enter, do func() error) error {
 	own, err := os.Open(ownNetwork)

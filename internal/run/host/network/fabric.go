@@ -12,7 +12,7 @@ import (
 type fabric struct {
 	subnet   [3]byte
 	endCount int            // number of ends: this machine and the members
-	links    []directedLink // links between all ends; the link from end i to end j has the index i*ends+j
+	links    []directedLink // links between all ends; the link from end i to end j has the index i*endCount+j
 	random   *rand.Rand
 	send     func(to int, packet []byte)
 
@@ -79,8 +79,8 @@ func (f *fabric) forward(now int64, from int, p []byte) {
 	}
 }
 
-// scheduleSend returns the time at which a packet of the given size must be sent. ok is false if the
-// packet must be dropped.
+// scheduleSend returns the time at which a packet of the given size must be sent. ok is false if
+// the packet must be dropped.
 func (f *fabric) scheduleSend(now int64, w *directedLink, size int) (at int64, ok bool) {
 	at = now
 	switch {

@@ -34,12 +34,13 @@ type Link struct {
 	Rate    int64         `json:"bytes_per_second,omitempty"` // maximum rate, or 0 for no limit
 }
 
-// ReorderDelay is the delay of the packets that Reorder selects. It lets later packets overtake them.
+// ReorderDelay is the delay of the packets that Reorder selects. It lets later packets overtake
+// them.
 const ReorderDelay = 10 * time.Millisecond
 
-// Queue is the number of bytes that can wait at a link with a Rate. The link drops packets that
-// arrive when this queue is full. MaxWaitingBytes is the maximum number of bytes that wait in the whole
-// network.
+// MaxLinkQueueBytes is the maximum number of bytes that wait at a link with a Rate. The link drops
+// packets that arrive when this queue is full. MaxWaitingBytes is the maximum number of bytes that
+// wait in the whole network.
 const (
 	MaxLinkQueueBytes = 256 << 10
 	MaxWaitingBytes   = 64 << 20

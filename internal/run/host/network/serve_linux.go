@@ -66,8 +66,8 @@ func devices(members int) (all []int) {
 
 func (s *forwarder) now() int64 { return int64(time.Since(s.startTime)) }
 
-// handleEvents waits until a packet or request arrives or a waiting packet is due, and then handles all of
-// them. more is false at the end of the requests.
+// handleEvents waits until a packet or request arrives or a waiting packet is due, and then handles
+// all of them. more is false at the end of the requests.
 func (s *forwarder) handleEvents() (more bool, err error) {
 	var timeout *unix.Timespec
 	if at, waits := s.fabric.next(); waits {

@@ -42,7 +42,8 @@ const (
 	maxTarget                                                = uint64(call.LeaseTarget)
 )
 
-// partField identifies the field of call.Part that has the same value as a given field of a request.
+// partField identifies the field of call.Part that has the same value as a given field of a
+// request.
 type partField uint8
 
 const (

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// cannedBackend is a storage backend that stores nothing and is very cheap. Every key exists, and all
-// keys have the same value.
+// cannedBackend is a storage backend that stores nothing and is very cheap. Every key exists, and
+// all keys have the same value.
 type cannedBackend struct{ value []byte }
 
 // cannedRevision is the revision of every key and every write.

@@ -59,10 +59,10 @@ type entryData struct {
 	lease   int64         // the lease that the key is bound to; 0 if there is none
 }
 
-// lagTracker determines which state of a key a lagging member returns. If a key is written again before a
-// lagging member has received the key's previous write, the member keeps the state before the
-// previous write. So a member may lag for longer than the given time, but it receives the writes to
-// each key in order.
+// lagTracker determines which state of a key a lagging member returns. If a key is written again
+// before a lagging member has received the key's previous write, the member keeps the state before
+// the previous write. So a member may lag for longer than the given time, but it receives the
+// writes to each key in order.
 type lagTracker struct {
 	now func() int64
 	lag int64 // in nanoseconds
@@ -109,8 +109,8 @@ type conn struct {
 	touched     bool // used only by sendDue
 }
 
-// identity identifies a member. Its fields before and after are encoded in advance, because every
-// reply header contains them.
+// identity identifies a member. Its fields encodedIDs and encodedTerm are encoded in advance,
+// because every reply header contains them.
 type identity struct {
 	member      uint64
 	encodedIDs  []byte // the encoded cluster_id and member_id

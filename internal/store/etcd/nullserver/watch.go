@@ -199,7 +199,8 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	return true
 }
 
-// containsKey reports whether the watcher's interval contains the key. The watcher must have an end.
+// containsKey reports whether the watcher's interval contains the key. The watcher must have an
+// end.
 func (w *watcher) containsKey(key string) bool {
 	return key >= w.key && (key < w.end || w.end == "\x00")
 }
@@ -335,8 +336,8 @@ func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
 	}
 }
 
-// encodeInvented returns an encoded event that never happened. It has a different value than the real
-// event, and the revision after the real event's revision.
+// encodeInvented returns an encoded event that never happened. It has a different value than the
+// real event, and the revision after the real event's revision.
 func (h *hub) encodeInvented() []byte {
 	kv := h.reply.Events[0].Kv
 	value := kv.Value

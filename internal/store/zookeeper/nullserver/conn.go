@@ -163,9 +163,9 @@ func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	}
 }
 
-// isNodeOperation reports whether a request is an operation on nodes. The script applies only to such
-// operations. An `exists` request for the root does not count, because clients send it as a request
-// without effect.
+// isNodeOperation reports whether a request is an operation on nodes. The script applies only to
+// such operations. An `exists` request for the root does not count, because clients send it as a
+// request without effect.
 func isNodeOperation(op jute.Op, record []byte) bool {
 	switch op {
 	case jute.OpExists:

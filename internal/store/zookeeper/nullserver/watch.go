@@ -135,9 +135,9 @@ func (c *conn) addEvent(kind jute.WatchEvent, path string, zxid int64) {
 	w.touched = append(w.touched, c)
 }
 
-// takePendingEvents moves pending watch events to the output. The events must precede any reply that
-// reflects the change. They must follow the delayed replies, because one of those may be the reply
-// to the request that set the watch. The caller holds the connection's and the tree's locks.
+// takePendingEvents moves pending watch events to the output. The events must precede any reply
+// that reflects the change. They must follow the delayed replies, because one of those may be the
+// reply to the request that set the watch. The caller holds the connection's and the tree's locks.
 func (c *conn) takePendingEvents() {
 	if n := len(c.marks); n > 0 {
 		c.later = append(c.later, c.pendingEvents...)

@@ -49,8 +49,8 @@ func New(t testing.TB) *Member {
 	return &Member{cfg: cfg}
 }
 
-// NewTraced returns a member that sends traces to the collector at the given address. When the member
-// stops, it sends its last traces.
+// NewTraced returns a member that sends traces to the collector at the given address. When the
+// member stops, it sends its last traces.
 func NewTraced(t testing.TB, collector string) *Member {
 	t.Helper()
 	m := New(t)

@@ -25,10 +25,10 @@ type API struct {
 	dir        string
 }
 
-// StartControlPlane starts an API server and the controllers that a run's objects need, but no node. So the
-// cluster creates objects, sets their owners and removes them, but never runs pods. The programs
-// end with the test. If they have not been built, StartControlPlane skips the test. The parameter `etcd` is
-// the HOST:PORT of the etcd to use.
+// StartControlPlane starts an API server and the controllers that a run's objects need, but no
+// node. So the cluster creates objects, sets their owners and removes them, but never runs pods.
+// The programs end with the test. If they have not been built, StartControlPlane skips the test.
+// The parameter `etcd` is the HOST:PORT of the etcd to use.
 func StartControlPlane(t testing.TB, etcd string) *API {
 	t.Helper()
 	source, err := Source()

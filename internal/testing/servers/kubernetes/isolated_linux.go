@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// insideEnv is an environment variable. It is set in a process that RunIsolated started as the first
-// process in its own namespaces.
+// insideEnv is an environment variable. It is set in a process that RunIsolated started as the
+// first process in its own namespaces.
 const insideEnv = "QUORUMBENCH_TEST_KUBERNETES_INSIDE"
 
 // nodeAddress is the node's address in its own network. Pods have other addresses. All addresses
@@ -33,11 +33,11 @@ func Outside(program string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", outside, program}, args...)...)
 }
 
-// RunIsolated runs this test binary again as the first process in new namespaces for processes, mounts
-// and the network. When that process ends, for whatever reason, everything that a node started,
-// mounted or connected ends with it. In the new process, RunIsolated prepares the namespaces and
-// returns inside = true. In the original process, it waits for the new process and returns its exit
-// code.
+// RunIsolated runs this test binary again as the first process in new namespaces for processes,
+// mounts and the network. When that process ends, for whatever reason, everything that a node
+// started, mounted or connected ends with it. In the new process, RunIsolated prepares the
+// namespaces and returns inside = true. In the original process, it waits for the new process and
+// returns its exit code.
 func RunIsolated() (inside bool, code int, err error) {
 	if os.Getenv(insideEnv) != "" {
 		return true, 0, enter()

@@ -24,8 +24,8 @@ type Node struct {
 	processes []*exec.Cmd
 }
 
-// MissingRequirement returns a sentence that states what this machine lacks to run a node, or an empty string
-// if it lacks nothing.
+// MissingRequirement returns a sentence that states what this machine lacks to run a node, or an
+// empty string if it lacks nothing.
 func MissingRequirement() string {
 	for _, program := range slices.Sorted(maps.Keys(packages)) {
 		if _, err := exec.LookPath(program); err != nil {
@@ -38,8 +38,8 @@ func MissingRequirement() string {
 	return ""
 }
 
-// Start starts a node whose files are below dir, in the namespaces that RunIsolated created, and waits
-// until the node accepts pods. etcd is HOST:PORT of the etcd that the API server uses.
+// Start starts a node whose files are below dir, in the namespaces that RunIsolated created, and
+// waits until the node accepts pods. etcd is HOST:PORT of the etcd that the API server uses.
 func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	source, err := Source()
 	if err != nil {

@@ -51,8 +51,8 @@ func (f *finder) slope(from, at, n int, before, after float64, r []float64) (fir
 // place is the estimated index of a step, and the range that contains it with 95 % confidence.
 type place struct{ index, low, high int }
 
-// estimatePlace estimates the index of the step between two known levels, from the likelihood of each index
-// near `at`.
+// estimatePlace estimates the index of the step between two known levels, from the likelihood of
+// each index near `at`.
 func (f *finder) estimatePlace(from, at, n int, before, after float64) place {
 	const far = 60
 	first, last := max(from+1, at-far), min(n-1, at+far)
@@ -109,9 +109,9 @@ func (f *finder) residuals(from, at, n int, before, after float64) []float64 {
 	return r
 }
 
-// isConsistent reports whether at least three quarters of the points of a new level are closer to it than
-// to the old level. If the new level has at most minAfter points, all of them must be closer. If it
-// has more than 2*minBefore points, united always returns true.
+// isConsistent reports whether at least three quarters of the points of a new level are closer to
+// it than to the old level. If the new level has at most minAfter points, all of them must be
+// closer. If it has more than 2*minBefore points, isConsistent always returns true.
 func (f *finder) isConsistent(from, n int, before, after float64) bool {
 	if n-from > 2*minBefore {
 		return true

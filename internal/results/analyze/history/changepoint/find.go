@@ -9,8 +9,8 @@ type Point struct {
 	Value float64
 	// Error is the standard error of the value, or 0 if it is unknown.
 	Error float64
-	// PossibleEffect is the amount by which a disturbance may have changed the value, or 0 if nothing
-	// disturbed it.
+	// PossibleEffect is the amount by which a disturbance may have changed the value, or 0 if
+	// nothing disturbed it.
 	PossibleEffect float64
 }
 
@@ -30,15 +30,17 @@ type Change struct {
 	// Index is the index of the first point of the new level. For a drift, it is the index of the
 	// first point of the drift.
 	Index int
-	// Low and High are the ends of the 95 % confidence interval of At. For a drift, both equal At.
+	// Low and High are the ends of the 95 % confidence interval of Index. For a drift, both equal
+	// Index.
 	Low, High int
-	// LastDriftIndex is the index of the last known point of a drift. For a step, it equals At.
+	// LastDriftIndex is the index of the last known point of a drift. For a step, it equals Index.
 	LastDriftIndex int
 	// Rises reports whether the level rose.
 	Rises bool
 	// ConfirmedBy is the index of the point that confirmed the change.
 	ConfirmedBy int
-	// PValue is the probability that noise alone looks like this change in the same number of points.
+	// PValue is the probability that noise alone looks like this change in the same number of
+	// points.
 	PValue float64
 }
 
@@ -109,9 +111,9 @@ type finder struct {
 	start   int // index of the first point of the current level
 	// inDrift is set if the last change is a drift.
 	inDrift bool
-	// center, scale and own describe the current level: its median, its standard deviation, and the
-	// first quartile of the points' own variances. They were computed from the points before the
-	// index `sized`.
+	// center, scale and lowQuartileVariance describe the current level: its median, its standard
+	// deviation, and the first quartile of the points' own variances. They were computed from the
+	// points before the index `measuredPoints`.
 	center, scale, lowQuartileVariance float64
 	measuredPoints                     int
 	// sums holds the running totals of the points, starting at the index `summed`. Their values are
@@ -123,8 +125,8 @@ type finder struct {
 // sums holds the running totals of the weights and of the weighted values.
 type sums struct{ weight, value float64 }
 
-// examineNewest decides whether the first n points confirm a change that the first n-1 points did not
-// confirm.
+// examineNewest decides whether the first n points confirm a change that the first n-1 points did
+// not confirm.
 func (f *finder) examineNewest(n int) {
 	from := max(f.start, n-window)
 	if n-from < f.minPoints()+minAfter {
@@ -143,9 +145,9 @@ func (f *finder) examineNewest(n int) {
 	}
 }
 
-// minPoints returns the minimum number of points of the current level before the next change. If the
-// level began with a change, minAfter points suffice, because they were sufficient to confirm that
-// change.
+// minPoints returns the minimum number of points of the current level before the next change. If
+// the level began with a change, minAfter points suffice, because they were sufficient to confirm
+// that change.
 func (f *finder) minPoints() int {
 	if len(f.changes) > 0 {
 		return minAfter

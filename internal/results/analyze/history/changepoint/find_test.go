@@ -137,7 +137,7 @@ func TestOneOrTwoOutliersAreNoChange(t *testing.T) {
 	}
 }
 
-// Fewer than Fewest points have no change, whatever their values are.
+// Fewer than MinPoints points have no change, whatever their values are.
 func TestFewSamplesHaveNoChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
