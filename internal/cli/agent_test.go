@@ -159,7 +159,7 @@ func findProcessesIn(dir string) (processes []string) {
 
 // Three etcd members and two workers run behind two agents. The members apply exactly the writes
 // that the workers sent. Afterwards only the logs remain.
-func TestAClusterBehindAgents(t *testing.T) {
+func TestRunWithMembersAndWorkersOnAgents(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.51", "127.0.0.52"}, "--heartbeat", "10s")
 	var remotes []*agent.Remote
 	var workers load.Workers
@@ -231,7 +231,7 @@ func TestAClusterBehindAgents(t *testing.T) {
 
 // If an agent is killed or stopped during a load, the error names the agent, and the run reports
 // the results up to then. The agent's members are lost, and none of the agent's processes remains.
-func TestAnAgentIsLostInTheMiddle(t *testing.T) {
+func TestAgentWithMembersAndWorkersIsLostDuringALoad(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
 			machines := startMachines(t, []string{"127.0.0.53", "127.0.0.54"}, "--heartbeat", "1s", "--lease", "1s")
@@ -266,7 +266,7 @@ func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 
 // If an agent that runs only members is killed or stopped during a load, the load ends. The trial
 // is invalid, keeps its results, and names the agent.
-func TestMembersAreLostInTheMiddle(t *testing.T) {
+func TestAgentWithOnlyMembersIsLostDuringALoad(t *testing.T) {
 	for i, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
 			t.Parallel()
@@ -363,7 +363,7 @@ func TestControllerToBeLost(t *testing.T) {
 
 // When a controller is killed or stopped, its load ends and its members run until the lease
 // expires. Then only data and logs are left, and the agent accepts the next controller.
-func TestAControllerIsLost(t *testing.T) {
+func TestAgentCleansUpAfterALostController(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
 			m := startMachines(t, []string{"127.0.0.56"}, "--heartbeat", "1s", "--lease", "3s")[0]

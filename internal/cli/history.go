@@ -48,7 +48,7 @@ perfdash JSON or output of go test -bench. The time of a FILE is in its name or 
 
 A change needs several runs on both sides: single outliers are no change, and a slow
 change is reported as one drift. Suspect runs, and runs with a wide interval, count less;
-invalid ones do not count. A change that was reported once stays where it is when runs are
+invalid ones do not count. A reported change keeps its position in the series when runs are
 added.`,
 		Args: command.ArgsBetween(0, math.MaxInt, "RUN (a run directory), FILE, or --runs DIR"),
 	}

@@ -114,7 +114,7 @@ func TestARunOverSSH(t *testing.T) {
 // A run leaves nothing on the other machine. An interrupted run removes everything before it ends.
 // If the controller is killed or the ssh connection is cut, everything is removed when the lease
 // expires.
-func TestARunOverSSHThatEnds(t *testing.T) {
+func TestRunOverSSHLeavesNothing(t *testing.T) {
 	const endless = "duration: 10m"
 	t.Run("interrupted", func(t *testing.T) {
 		t.Parallel()

@@ -214,7 +214,7 @@ func TestStoresInstallRefused(t *testing.T) {
 	}
 }
 
-func TestInstallingShown(t *testing.T) {
+func TestInstallationProgressIsDisplayed(t *testing.T) {
 	var out bytes.Buffer
 	width := 0
 	var at time.Duration

@@ -43,7 +43,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 }
 
 // ReadIn never reads a file outside the folder, whatever the name is and wherever links point.
-func TestInAFolder(t *testing.T) {
+func TestReadInStaysInTheFolder(t *testing.T) {
 	out := t.TempDir()
 	dir := filepath.Join(out, "in")
 	for _, path := range []string{filepath.Join(dir, "sub"), filepath.Join(out, "other")} {

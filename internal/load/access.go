@@ -105,7 +105,7 @@ func buildAccess(attach, names *scenario.RunningCluster) (store.Access, error) {
 	if attach.CACert != "" {
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM([]byte(attach.CACert)) {
-			return access, fmt.Errorf("the CA certificate %s contains no PEM certificate", names.CACert)
+			return access, fmt.Errorf("the file %s with CA certificates contains no certificate in PEM format", names.CACert)
 		}
 	}
 	if attach.Cert != "" || attach.CertKey != "" {

@@ -14,7 +14,7 @@ import (
 )
 
 // The merged result from four agents over mutual TLS is exactly the sum of their reports, in every
-// bin of the histograms. Each agent has its part of the total.
+// bin of the histograms. Each agent sends its part of the operations.
 func TestManyAgentsAreMergedExactly(t *testing.T) {
 	const n = 4
 	l := base(kv.Put, kv.NoConsistency)

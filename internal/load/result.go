@@ -163,7 +163,7 @@ func NewMerger(a *Assignment, parts int, each func(*measure.Second), recycle fun
 // added.
 func (g *Merger) SecondsOnly(only bool) { g.collector.NoTotals = only }
 
-// Add adds the next second of a part. The Merger then owns the second.
+// Add adds a part's next one-second record. The Merger then owns this record.
 func (g *Merger) Add(part int, s *measure.Second) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -60,9 +60,9 @@ func wide() *measure.Second {
 	return s
 }
 
-// A worker that stops reporting without failing must not delay the seconds of the other workers
-// without limit. Such a worker is cut off, and the result contains its name. The load ends with the
-// seconds that all workers have reported.
+// A worker that stops reporting without failing must not delay the per-second results of the other
+// workers without limit. Such a worker is cut off, and the result contains its name. The load ends
+// after the last second that all workers have reported.
 func TestSilentWorkerIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := load.Workers{

@@ -11,7 +11,7 @@ type secondID struct {
 	index int
 }
 
-// id returns the phase and the number of the second.
+// id returns the phase and the number of the one-second record.
 func (s *Second) id() secondID { return secondID{s.Phase, s.Index} }
 
 // isBefore reports whether p is earlier than o.
@@ -75,7 +75,8 @@ func (w *pendingSeconds) add(s *Second, owned bool, recycle func(*Histogram)) {
 	w.encodeEarliest()
 }
 
-// addPart merges a part into the second. It uses the given cells instead of the part's own cells.
+// addPart merges a part into the one-second record. It uses the given cells instead of the part's
+// own cells.
 func (e *pendingSecond) addPart(s *Second, cells []*Cell) {
 	one := *s
 	one.Cells = cells

@@ -113,7 +113,7 @@ func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 	}
 }
 
-// sorted sorts the series, even if the second has only one part.
+// sorted sorts the series, even if the one-second record has only one part.
 func sorted(s *Second) *Second {
 	slices.SortFunc(s.Cells, func(a, b *Cell) int { return a.compare(&b.Series) })
 	return s

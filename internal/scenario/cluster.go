@@ -182,7 +182,7 @@ func checkEndpoint(e string, w keyNamer) *Problem {
 	trimmedPath, _, _ = strings.Cut(trimmedPath, "#")
 	switch trimmedPath = strings.Trim(trimmedPath, "/"); {
 	case hasCredentials:
-		return wrong("the endpoint %s has credentials before its address; write %s, and give the credentials with <user>", address, address)
+		return wrong("the endpoint at %s contains a user name or password; write only %s, and give the credentials with <user>", address, address)
 	case hasScheme && scheme == "https":
 		return wrong("the endpoint %q has a scheme; write %s, and enable TLS with the key tls", e, address)
 	case hasScheme:

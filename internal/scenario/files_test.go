@@ -27,7 +27,7 @@ func ready(t *testing.T, name string, o scenario.Options) *scenario.Scenario {
 
 // Every scenario in the folder scenarios is accepted without a warning, has the same name as its
 // file, begins with a comment, and can be scaled.
-func TestReadyScenarios(t *testing.T) {
+func TestBuiltInScenariosAreValid(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/*.yaml")
 	if err != nil || len(files) < 12 {
 		t.Fatalf("%d files, %v", len(files), err)

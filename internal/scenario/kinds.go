@@ -113,8 +113,8 @@ func isZero[T comparable](v T) bool {
 }
 
 // optionalValue returns a copy of t in which the value zero means that a load does not have the
-// parameter. For example, the window ends after a total or a duration, and the other of the two is
-// zero.
+// parameter. For example, a load has either a total or a duration, and the value zero marks the one
+// that it does not have.
 func optionalValue[T comparable](t typedValue[T]) typedValue[T] {
 	t.isAbsent = isZero[T]
 	return t

@@ -105,7 +105,7 @@ const NewConnectionNote = "Every operation opens a new connection, and its time 
 // keyParameters returns the parameters for keys and values.
 func keyParameters() []*Parameter {
 	return []*Parameter{
-		{Key: "key-size", Meaning: "size of keys after their prefix, in bytes", DifferenceName: "the key's size in bytes", Presentation: &keySizePresentation,
+		{Key: "key-size", Meaning: "size of keys without their prefix, in bytes", DifferenceName: "the key's size in bytes", Presentation: &keySizePresentation,
 			value: sizeValue(func(l *Load) *int { return &l.KeySize }, MaxKeySize)},
 		{Key: "value-size", Flag: "val-size", Meaning: "size of values, in bytes", DifferenceName: "the value's size in bytes", Presentation: &valueSizePresentation,
 			value: sizeValue(func(l *Load) *int { return &l.ValueSize }, MaxValueSize)},

@@ -58,10 +58,10 @@ func (p *fileParser) matrix(n *node) []axis {
 	return axes
 }
 
-// steps reads a mapping from clients or rate to a list of values.
+// steps reads a mapping from the key `clients` or `rate` to a list of values.
 func (p *fileParser) steps(n *node) []axis {
 	if n.kind != mapping || len(n.pairs) != 1 || n.pairs[0].key != "clients" && n.pairs[0].key != "rate" {
-		p.failf(n.pos, "steps must be a mapping from clients or rate to a list of values, for example {clients: [1, 10, 100]}")
+		p.failf(n.pos, "steps must be a mapping from the key \"clients\" or \"rate\" to a list of values, for example {clients: [1, 10, 100]}")
 		return nil
 	}
 	pair := n.pairs[0]

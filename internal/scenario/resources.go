@@ -69,7 +69,7 @@ func (l *Load) warnings(w keyNamer) []string {
 		out = append(out, fmt.Sprintf("a key and its value have %s together, but most stores accept only 1.5 MiB by default", text.FormatSize(request)))
 	}
 	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
-		out = append(out, fmt.Sprintf("the preload writes %s with values of %s, which is more than 2 GiB", text.Plural(l.KeySpace, "key"), text.FormatSize(l.ValueSize)))
+		out = append(out, fmt.Sprintf("the preload writes %s with values of %s, more than 2 GiB in total", text.Plural(l.KeySpace, "key"), text.FormatSize(l.ValueSize)))
 	}
 	if l.hasKind(isRange) && l.Application.Name == "" && l.RangeKey == nil && l.RangeLimit == 0 {
 		out = append(out, w.fill("each range operation reads to the end of the key space; use <range-limit> to limit it"))

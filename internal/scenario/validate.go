@@ -229,6 +229,6 @@ func (l *Load) checkCleanup(c *checks) {
 	case strings.Trim(l.Prefix, "/") == "":
 		c.add("prefix", "<prefix> is %q, but all keys with that prefix would be removed at the end; use a longer prefix", l.Prefix)
 	case !l.usesKeySpace():
-		c.add("cleanup", "<cleanup> applies only to operations on the key space, and this load has none; remove it")
+		c.add("cleanup", "<cleanup> applies only to loads with operations on the key space, and this load has no such operations; remove <cleanup>")
 	}
 }

@@ -55,10 +55,10 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-func TestLasted(t *testing.T) {
+func TestMeasuredSeconds(t *testing.T) {
 	for s, want := range map[float64]string{0: "0 ms", 0.0041: "4 ms", 0.0999: "100 ms", 0.1806: "181 ms", 0.9996: "1 s", 1.374: "1.37 s", 2: "2 s", 12.36: "12.4 s", 150.2: "150 s"} {
 		if got := MeasuredSeconds(s); got != want {
-			t.Errorf("Lasted(%v) = %q, want %q", s, got, want)
+			t.Errorf("MeasuredSeconds(%v) = %q, want %q", s, got, want)
 		}
 	}
 }
@@ -79,21 +79,21 @@ func TestChange(t *testing.T) {
 	}
 }
 
-func TestBetween(t *testing.T) {
+func TestJoinRange(t *testing.T) {
 	for _, tt := range [][3]string{
 		{"970/s", "1,030/s", "970–1,030/s"}, {"1.35 s", "1.66 s", "1.35–1.66 s"}, {"870 µs", "1.20 ms", "870 µs–1.20 ms"},
 		{"1.49 s", "failed", "1.49 s–failed"}, {"failed", "failed", "failed–failed"}, {"3", "12", "3–12"}, {"-", "-", "-–-"}, {"0 ns", "64.4 ms", "0–64.4 ms"}, {"0 ns", "0 ns", "0–0 ns"},
 	} {
 		if got := JoinRange(tt[0], tt[1]); got != tt[2] {
-			t.Errorf("Between(%q, %q) = %q, want %q", tt[0], tt[1], got, tt[2])
+			t.Errorf("JoinRange(%q, %q) = %q, want %q", tt[0], tt[1], got, tt[2])
 		}
 	}
 }
 
-func TestRaised(t *testing.T) {
+func TestSuperscript(t *testing.T) {
 	for n, want := range map[int]string{1: "¹", 2: "²", 9: "⁹", 10: "¹⁰", 123: "¹²³"} {
 		if got := Superscript(n); got != want {
-			t.Errorf("Raised(%d) = %q, want %q", n, got, want)
+			t.Errorf("Superscript(%d) = %q, want %q", n, got, want)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (r *rule) reason(text string, figures []string) Reason {
 func Rules() int { return len(rules()) }
 
 // DescribeRule returns the name and the remedy of a rule, for example "member lost" and "read its
-// log, and repeat".
+// log, then repeat the trial".
 func DescribeRule(number int) (name, remedy string) {
 	r := rules()[number-1]
 	return r.name, r.remedy
@@ -70,25 +70,25 @@ func rules() []rule {
 		{5, "generator paused", "look for a stopped process or VM, or a low priority", R5GeneratorPaused},
 		{6, "generator throttled", "raise the quota", R6GeneratorThrottled},
 		{7, "generator starved", "run the generator on another machine or on reserved CPUs", R7GeneratorStarved},
-		{8, "generator late", "repeat, or use another machine", R8GeneratorLate},
+		{8, "generator late", "repeat the trial, or use another machine", R8GeneratorLate},
 		{9, "generator saturated", "add workers, or lower the load", R9GeneratorSaturated},
 		{10, "CPU steal", "use dedicated CPUs, or compare with a baseline in the same run", R10CPUSteal},
 		{11, "errors", "fix the cause of the errors, or lower the rate", R11Errors},
 		{12, "too few samples", "use a longer window", R12TooFewSamples},
-		{13, "member lost", "read its log, and repeat", R13MemberLost},
-		{14, "leader change", "read the members' logs, and repeat", R14LeaderChange},
+		{13, "member lost", "read its log, then repeat the trial", R13MemberLost},
+		{14, "leader change", "read the members' logs, then repeat the trial", R14LeaderChange},
 		{15, "stall at the start", "use a longer warm-up", R15StallAtStart},
 		{16, "client limit", "raise max-in-flight or connections", R16ClientLimit},
 		{17, "not durable", "keep the members' data on a disk, or set allow-volatile", R17NotDurable},
 		{18, "missing keys", "check the prefix and the key space", R18MissingKeys},
-		{19, "interrupted", "repeat, or use run --resume", R19Interrupted},
+		{19, "interrupted", "repeat the trial, or use run --resume", R19Interrupted},
 		{20, "impossible watch events", "keep other clients away from the prefix", R20ImpossibleEvents},
-		{21, "faulty watch events", "verify the responses to see the violated guarantee", R21FaultyEvents},
+		{21, "faulty watch events", "repeat the load with --verify, which names the violated guarantee", R21FaultyEvents},
 		{22, "members disagree", "stop using the data, and report the difference to the store's developers", R22MembersDisagree},
 		{23, "other programs", "stop the other programs, or use another machine", R23OtherPrograms},
 		{24, "unknown members", "check the servers at the endpoints", R24UnknownMembers},
 		{25, "unsteady throughput", "use a longer warm-up or window", R25Unsteady},
-		{26, "worker or host lost", "check that machine, and repeat", R26WorkerLost},
+		{26, "worker or host lost", "check that machine, then repeat the trial", R26WorkerLost},
 		{27, "uneven start", "use a longer window", R27UnevenStart},
 		{28, "slow worker", "check that worker's machine and network", R28SlowWorker},
 		{29, "worker with other times", "check that worker's machine and network", R29WorkerApart},

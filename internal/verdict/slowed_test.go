@@ -53,7 +53,7 @@ func TestStealOnAnIdleMachineHasLittleEffect(t *testing.T) {
 
 // Some operations encounter a long pause, and the CPU work of all operations takes longer. No
 // figure deviates by more than the bound.
-func TestSlowedIsAnUpperBound(t *testing.T) {
+func TestEffectOfPausesAndCPUWorkHasAnUpperBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 4))
 	for range 60 {
 		sleep, work, spread := 20e6*r.Float64(), 5e6*r.Float64()*r.Float64(), 0.6*r.Float64()

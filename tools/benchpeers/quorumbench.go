@@ -156,7 +156,7 @@ func parseJSON(text, command string, into any) error {
 		return fmt.Errorf("%s printed no result", command)
 	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
-		return fmt.Errorf("%s printed something else than a result: %w", command, err)
+		return fmt.Errorf("%s printed something other than a result: %w", command, err)
 	}
 	return nil
 }

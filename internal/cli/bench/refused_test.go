@@ -52,7 +52,7 @@ func TestPlanRefuses(t *testing.T) {
 		"put --endpoints a:0":                   `the endpoint "a:0" does not have a port from 1 to 65535; write HOST:PORT`,
 		"put --endpoints b:1,a:1/app":           `the endpoint "a:1/app" has a path; write a:1; if all keys must begin with that path, also set --prefix to /app/`,
 		"put --endpoints http://a:1/v1":         `the endpoint "a:1/v1" has a path; write a:1; if all keys must begin with that path, also set --prefix to /v1/`,
-		"put --endpoints http://r:secret@a:1/":  `the endpoint a:1 has credentials before its address; write a:1, and give the credentials with --user`,
+		"put --endpoints http://r:secret@a:1/":  `the endpoint at a:1 contains a user name or password; write only a:1, and give the credentials with --user`,
 		"put --endpoints http://r:s/ec%ret@a:1": `the endpoint a:1 has credentials`,
 		"put --endpoints ftp://r:secret@a:1":    `the endpoint "ftp://a:1" begins with neither`,
 		"put --endpoints a:1,a:1":               "the endpoint a:1 is given twice",

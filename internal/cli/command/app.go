@@ -83,8 +83,8 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// Self returns the path of the running executable, which also runs the members of stores that are
-// built into the program.
+// Self returns the path of the running executable. quorumbench runs this executable to start the
+// members of stores that are built into it.
 func Self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

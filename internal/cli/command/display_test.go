@@ -92,7 +92,7 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 
 // Text that other writers print to the same terminal stays visible, and the progress line continues
 // below it.
-func TestLinesBetweenStay(t *testing.T) {
+func TestTextOfOtherWritersStaysVisible(t *testing.T) {
 	var b bytes.Buffer
 	d := onTerminal(&b, 40)
 	for range 2 {
@@ -114,7 +114,7 @@ func TestOneTrialHasNoNumber(t *testing.T) {
 	}
 }
 
-func TestBelowAPercentNoneIsShown(t *testing.T) {
+func TestProgressBelowOnePercentIsNotShown(t *testing.T) {
 	for share, want := range map[float64]string{0: "put: preloading", 0.009: "put: preloading", 0.01: "put: preloading, 1 %"} {
 		p := runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put", FinishedShare: share}
 		if got := progressLine(p, false); got != want {

@@ -155,8 +155,8 @@ func (l *Lease) MayHaveEnded(deadline int64) bool {
 
 // RecordRenewal completes o, the record of a renewal of this lease or of an earlier one. A renewed
 // lease is valid for `life` nanoseconds from the request, or for the number of seconds in the
-// response if that is shorter. RecordRenewal sets the result `lives` if this lease was renewed, and
-// `gone` if the response shows that this lease has ended.
+// response if that is shorter. The result `renewed` is true if this lease was renewed. The result
+// `ended` is true if the response shows that this lease has ended.
 func (l *Lease) RecordRenewal(lease, life int64, ev *store.Event, o *history.Op) (renewed, ended bool) {
 	seconds := life / int64(time.Second)
 	if ev.Count > 0 {

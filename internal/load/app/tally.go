@@ -7,8 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Tally holds the outcomes and times of each kind of call. The index of an element is the number of
-// the kind.
+// Tally holds the outcomes and times of each kind of call. Its index is the number of the kind.
 type Tally []measure.Calls
 
 // NewTally returns a Tally for the given shapes. due[i] is the number of calls of shapes[i] that

@@ -23,7 +23,7 @@ type closedLoop struct {
 	windowEndpoints []string // by place: the endpoint when the window opened; empty if the place has moved since
 }
 
-// client is a client of a closed loop. The counters are next to `place`, which the loop reads
+// client is a client of a closed loop. The counters are next to `place`, which the event loop reads
 // whenever it starts the client's next operation. So counting touches no other cache line.
 type client struct {
 	place     int

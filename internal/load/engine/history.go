@@ -30,10 +30,10 @@ type History interface {
 	// operation was sent.
 	LockChanged(ev *store.Event, client uint32, began, now int64)
 	// WatchEvent is called for every event that a watcher receives. The event store.OperationDone
-	// reports that the watcher was created. For this event, `asked` is the time at which the loop
-	// requested the creation, and `from` is the first revision that the loop requested. If `from`
-	// is 0, the loop requested the writes after the creation.
-	WatchEvent(watcher uint32, ev *store.Event, asked, from, now int64)
+	// reports that the watcher was created. For this event, `requested` is the time at which the
+	// loop requested the creation, and `from` is the first revision that the loop requested. If
+	// `from` is 0, the loop requested the writes after the creation.
+	WatchEvent(watcher uint32, ev *store.Event, requested, from, now int64)
 	// KeyMayBeDeleted is called when a key may have been deleted at or after the time `from`,
 	// because the session that created it was closed or its connection was lost. ref is the value
 	// that Fill returned.

@@ -180,7 +180,7 @@ func TestUnansweredConnectionsTimeOut(t *testing.T) {
 
 // If a handshake never ends, the operation fails with a definite error, because no byte of the
 // operation was written.
-func TestEndlessHandshakesAreNotSent(t *testing.T) {
+func TestOperationIsNotSentDuringAnEndlessHandshake(t *testing.T) {
 	dials := 0
 	b := brief(3, &dials, closed(3*secondNS))
 	b.cfg.Timeout = secondNS
@@ -196,7 +196,7 @@ func TestEndlessHandshakesAreNotSent(t *testing.T) {
 
 // After a leader change, new connections go to the new leader, and operations in flight complete on
 // their old connections.
-func TestBriefConnectionsFollowTheTarget(t *testing.T) {
+func TestNewConnectionsGoToTheNewLeader(t *testing.T) {
 	dials := 0
 	b := brief(6, &dials, closed(3*secondNS))
 	to := map[string]int{}

@@ -11,16 +11,16 @@ const maxBatch = 256
 // span is the half-open range of numbers [first, end).
 type span struct{ first, end uint64 }
 
-// work hands out the operation numbers of a closed loop that ends after a total number of
-// operations. Loops take the numbers in batches. The batches get smaller towards the end, down to
-// one number, so that no client is idle while another loop still has numbers that it has not
-// started.
+// work hands out the operation numbers of a closed-loop load that ends after a total number of
+// operations. Event loops take the numbers in batches. The batches get smaller towards the end,
+// down to one number, so that no client is idle while another event loop still has numbers that it
+// has not started.
 //
 // Invariant: each number below total is in exactly one of four groups: not handed out yet (next or
-// above), returned (in returned), in a loop's batch, or started.
+// above), returned (in returned), in an event loop's batch, or started.
 type work struct {
-	// requested is set when a loop needs a number and none is left. Loops that have unstarted
-	// numbers then give them back.
+	// requested is set when an event loop needs a number and none is left. Event loops that have
+	// unstarted numbers then give them back.
 	requested atomic.Bool
 
 	mu       sync.Mutex
@@ -31,7 +31,7 @@ type work struct {
 	lastEnd  int64  // time at which the last operation of all ended loops ended
 }
 
-// nextBatch returns the loop's next batch, which is empty if no number is left.
+// nextBatch returns the event loop's next batch, which is empty if no number is left.
 func (w *work) nextBatch(loop, loops int) span {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +54,7 @@ func (w *work) nextBatch(loop, loops int) span {
 	return batch
 }
 
-// giveBack takes back the numbers that a loop had taken but not started.
+// giveBack takes back the numbers that an event loop had taken but not started.
 func (w *work) giveBack(s span) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,9 +62,10 @@ func (w *work) giveBack(s span) {
 	w.requested.Store(false)
 }
 
-// endLoop must be called when a loop has no numbers left and no open operations. The loop's last
-// operation ended at the time `at`. If all loops have ended, `allEnded` is true and `last` is the
-// time at which the last operation of all loops ended. idle is set for a loop without clients.
+// endLoop must be called when an event loop has no numbers left and no open operations. The event
+// loop's last operation ended at the time `at`. If all event loops have ended, `allEnded` is true
+// and `last` is the time at which the last operation of all event loops ended. idle is set for an
+// event loop without clients.
 func (w *work) endLoop(loop int, at int64, idle bool) (allEnded bool, last int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,8 +82,8 @@ func (w *work) endLoop(loop int, at int64, idle bool) (allEnded bool, last int64
 	return true, w.lastEnd
 }
 
-// nextNumber returns the number of a closed loop's next operation. ok is false if no number is
-// left.
+// nextNumber returns the number of the event loop's next operation in a closed-loop load. ok is
+// false if no number is left.
 func (l *Loop) nextNumber() (n uint64, ok bool) {
 	c := &l.closed
 	if !c.hasTotal {

@@ -119,7 +119,7 @@ func TestMoveFromAMuteMemberRestoresService(t *testing.T) {
 
 // Operations at a mute member do not block the load on the next member, even if they have used up
 // the limit of operations in flight.
-func TestOwedOperationsDoNotCountTowardsTheLimit(t *testing.T) {
+func TestOperationsAtAMuteMemberDoNotBlockTheNextMember(t *testing.T) {
 	m := newMovingBench(3, 0, open(1000, 8*secondNS))
 	m.cfg.MaxInFlight = 50
 	m.muteAt, m.moveAt = 3e9, 3.5e9

@@ -17,7 +17,7 @@ type sim struct {
 	conns  []simConn
 	events simEvents
 	seq    int
-	// serve is called when a request arrives. It calls reply to respond.
+	// serve handles a request that has arrived. It calls reply to send the response.
 	serve func(s *sim, conn int, request []byte)
 	// dial returns the result of a dial. If it is nil, every dial succeeds.
 	dial func(s *sim, conn int, endpoint string) error

@@ -73,8 +73,8 @@ type Reactive interface {
 	OperationEnded(n uint64, o kv.Outcome, response, service int64)
 
 	// HandleWatchEvent receives an event (store.WatchChange, store.WatchProgress or
-	// store.WatchEnded) for a watcher that one of the source's operations created. It is not called
-	// in a loop that has Config.Watching.
+	// store.WatchEnded) for a watcher that an operation of the source created. HandleWatchEvent is
+	// not called in a loop that has Config.Watching.
 	HandleWatchEvent(ev *store.Event)
 	// ExpectsMore reports whether the source expects more events or will prompt more operations.
 	// While the load drains, the loop calls ExpectsMore until it returns false.

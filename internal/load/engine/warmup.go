@@ -54,8 +54,8 @@ func (w *warmupState) addSlot(slot int, done uint64, loops int, duration, now in
 }
 
 // isSteady reports whether the last steadySlots slots have about the same throughput as the
-// steadySlots slots before them. The difference may be at most a tenth, plus the random variation
-// of that many operations.
+// steadySlots slots before them. The difference may be at most a tenth, plus twice the standard
+// deviation that the sum of both numbers of operations has by chance.
 //
 // For example, 1000 operations followed by 1150 are steady: they differ by 150, and 0.1·1150 +
 // 2·√2150 is 208.

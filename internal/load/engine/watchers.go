@@ -70,7 +70,7 @@ const (
 // of them must be created again after a loss, and up to which revision each watcher has received
 // events.
 //
-// Invariant: missing is the number of watchers that are in state absent or asked.
+// Invariant: missing is the number of watchers that are in the state absent or requested.
 type watchers struct {
 	cfg     *WatchSetup // nil if no loop of the load has watchers
 	isEmpty bool        // this loop has no watchers, but other loops may have some

@@ -56,7 +56,7 @@ func (w *watchers) count(seen watch.EventReport, now int64, s *second, secs *sec
 	secs.record(&s.Watch.FromSent, now-seen.Sent)
 }
 
-// recordFine records an event and its time within the second.
+// recordFine records an event and its time since the start of the current one-second interval.
 func (w *watchers) recordFine(seen *watch.EventReport, now int64, s *second) {
 	after := int64(-1)
 	if seen.Timed {

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// maxStopTime is the maximum time from the request to stop a load until the load must have ended.
+// maxStopTime is the maximum time in which a load must end after it was asked to stop.
 const maxStopTime = 30 * time.Second
 
 // Worker is a load.Worker that sends its calls over streams to a load.Worker on the other side.

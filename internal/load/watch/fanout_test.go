@@ -41,7 +41,7 @@ func TestEachWriteHasOneLastEvent(t *testing.T) {
 
 // The time until the last event starts at the write's due time. If a watcher receives an event
 // twice, the watcher is counted once.
-func TestTimesTheLastEvent(t *testing.T) {
+func TestTimeUntilTheLastEvent(t *testing.T) {
 	space, err := keys.NewSpace("", 8, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ type RecordedWatcher struct {
 }
 
 // EventOp returns the record of an event that a watcher received at the time `now`. `requested` and
-// `from` have the same meaning as `asked` and `from` in engine.History. The record does not contain
+// `from` have the same meaning as in engine.History. The record does not contain
 // the event's key and values. ok is false if the event must not be recorded.
 func (t *RecordedWatcher) EventOp(ev *store.Event, requested, from, now int64) (o history.Op, ok bool) {
 	o = history.Op{
@@ -59,7 +59,7 @@ type EventCompleter interface {
 }
 
 // Record records an event that a watcher received at the time `now`. `requested` and `from` have
-// the same meaning as `asked` and `from` in engine.History.
+// the same meaning as in engine.History.
 func (h *History) Record(watcher uint32, ev *store.Event, requested, from, now int64, completer EventCompleter) {
 	t := RecordedWatcher{Watcher: h.Watchers[watcher], Number: watcher, LatestOnly: h.LatestOnly}
 	o, ok := &h.op, false

@@ -84,7 +84,7 @@ func TestRangeOfRepeats(t *testing.T) {
 }
 
 // The median that is shown is inside the interval that is shown next to it. No interval reaches 0.
-func TestCertaintyHoldsWhatIsShown(t *testing.T) {
+func TestDisplayedIntervalContainsTheDisplayedMedian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	bases := map[Basis]int{}
 	for range 500 {

@@ -49,7 +49,7 @@ func ChangeOf(current, base Repeated, rounds bool) Change {
 	fewest := min(len(current.Values), len(base.Values))
 	c := Change{Judgement: stats.Judgement{Word: stats.Unclear, MoreRepeats: max(MinRepeats-fewest, 0), MoreIsLowerBound: true}}
 	if !okA || !okB {
-		c.IntervalLackReason = "a repeat has no value above 0"
+		c.IntervalLackReason = "at least one repeat has no value, or a value of 0"
 		return c
 	}
 	c.Share, c.Known = stat.GeometricMean(a.Values)/stat.GeometricMean(b.Values)-1, true

@@ -66,8 +66,8 @@ func failures(t *record.Trial) []Failure {
 
 // CheckPerf compares an open loop of writes with the limits. Response times start when a write
 // became due, so they include the wait for a free client. Writes that were never sent are not
-// errors of the store. They reduce the throughput, and the time they waited is included when the
-// slowest write is determined.
+// errors of the store. But they reduce the throughput, and the slowest write can be one of them:
+// its time is then the time that it waited.
 func CheckPerf(t *record.Trial) PerfCheck {
 	c := PerfCheck{Trial: t, ByError: failures(t), NotSent: t.ErrorsByKind[kv.NotSent.String()], Limits: FindLimits(t)}
 	if t.DataDir != nil {

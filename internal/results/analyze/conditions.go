@@ -205,8 +205,8 @@ type facet struct {
 	textAbove func(*record.Trial) string
 }
 
-// facets returns the store, the number of members, and the parameters of a load
-// (scenario.Presentations).
+// facets returns a facet for the store, one for the number of members, and one for each parameter
+// of a load (scenario.Presentations).
 func facets() []facet {
 	all := []facet{{"store", Store, nil}, {"members", func(t *record.Trial) string { return strconv.Itoa(t.Members) }, nil}}
 	for _, r := range scenario.Presentations() {

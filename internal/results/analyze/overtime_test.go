@@ -232,7 +232,7 @@ func TestSpikesAreFoundAndExplained(t *testing.T) {
 }
 
 // If there are many spikes, the worst ones are explained, in order of time.
-func TestMostSpikes(t *testing.T) {
+func TestOnlyTheWorstSpikesAreExplained(t *testing.T) {
 	var all []float64
 	for i := range 40 {
 		all = append(all, 5, 5, 5, 20+float64(i))

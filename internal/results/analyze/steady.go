@@ -89,7 +89,7 @@ func (l *LateSteady) String() string {
 	if l.Warmup > 0 {
 		words = "The warm-up of " + tenths(l.Warmup) + " was too short"
 	}
-	words += fmt.Sprintf(": throughput was steady only after about %d s of the window, at %s (whole window: %s).",
+	words += fmt.Sprintf(": throughput was steady only after about %d s of the window. After that, the mean was %s; in the whole window, it was %s.",
 		l.FirstSecond, text.PerSecond(l.SteadyMean.Number), text.PerSecond(l.OverallMean.Number))
 	if l.Before.Known && l.After.Known {
 		words += fmt.Sprintf(" The median of the per-second p99 was %s before that time and %s after it.", l.Before.Text(), l.After.Text())

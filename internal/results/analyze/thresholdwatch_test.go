@@ -137,7 +137,7 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 
 // If no trial has the figure of a threshold, the threshold is refused before anything runs. The
 // error contains the trial's name.
-func TestCheckThresholdsOfWhatTrialsLack(t *testing.T) {
+func TestThresholdsOnMissingFiguresAreRefused(t *testing.T) {
 	trials := []record.Conditions{
 		{Name: "put"}, {Name: "get"}, {Name: "watched", Load: scenario.Load{Watch: &scenario.Watch{Watchers: 1}}},
 		{Name: "catch-up", Load: scenario.Load{Watch: &scenario.Watch{Watchers: 1, Key: []byte("w")}}}, {Name: "stm", Load: scenario.Load{STM: &scenario.STM{}}},

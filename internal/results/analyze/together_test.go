@@ -86,7 +86,7 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 
 // In the charts by writes, a column shows the mean of the second in which the column's writes were
 // completed. The last column contains the last write.
-func TestTogetherByWrites(t *testing.T) {
+func TestChartsByWritesShowPerSecondMeans(t *testing.T) {
 	settle.SkipUnderRace(t)
 	all := []*OverTime{
 		ofStore(t, shape{seed: 3, seconds: 20, perSecond: 1000, idle: -1}, "etcd", 1),

@@ -134,8 +134,8 @@ func TestOnlyTheWindowCounts(t *testing.T) {
 	expect(t, gather(t, c), map[string]float64{"trial_p99_seconds{repeat=2,store=a-store,trial=put}": math.Inf(1)})
 }
 
-// The outcomes of all operations add up to the outcomes of the second, even if several operations
-// can have the same outcome, or if the second is inconsistent.
+// For each one-second record, the outcomes by operation add up to the record's outcomes. This also
+// holds if several operations can have the same outcome, or if the record is inconsistent.
 func TestOutcomesByOperationAddUp(t *testing.T) {
 	s := &measure.Second{Phase: measure.Measured, Length: 1e9}
 	for k, n := range map[kv.Kind]int{kv.CAS: 30, kv.Get: 50, kv.Put: 20} {

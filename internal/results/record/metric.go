@@ -37,7 +37,7 @@ func ParseMetric(text string) (Figure, error) {
 	case near != "":
 		return Figure{}, fmt.Errorf("there is no metric %q; did you mean %q?", name, near)
 	case len(name) > 1 && name[0] == 'p' && name[1] >= '0' && name[1] <= '9':
-		return Figure{}, fmt.Errorf("there is no metric %q; did you mean a percentile such as p99 or p99.9, below 100 and with three decimals at most?", name)
+		return Figure{}, fmt.Errorf("%q is not a metric: a percentile such as p99.9 must be below 100 and have at most three decimals", name)
 	}
 	return Figure{}, fmt.Errorf("there is no metric %q; choose ops, errors, mean, max, a percentile such as p99, or another metric of docs/reference/figures.md", name)
 }

@@ -6,7 +6,7 @@ func TestParseMetricSuggestsTheNearestMetric(t *testing.T) {
 	for text, want := range map[string]string{
 		"opps":       `there is no metric "opps"; did you mean "ops"?`,
 		"Throughput": `there is no metric "throughput"; did you mean "ops"?`,
-		"p98x":       `there is no metric "p98x"; did you mean a percentile such as p99 or p99.9, below 100 and with three decimals at most?`,
+		"p98x":       `"p98x" is not a metric: a percentile such as p99.9 must be below 100 and have at most three decimals`,
 		"elephants":  `there is no metric "elephants"; choose ops, errors, mean, max, a percentile such as p99, or another metric of docs/reference/figures.md`,
 	} {
 		if _, err := ParseMetric(text); err == nil || err.Error() != want {

@@ -213,7 +213,7 @@ func TestConsecutiveFaults(t *testing.T) {
 }
 
 // An event belongs to a fault if it occurred during the fault, or shortly before or after it.
-func TestInFault(t *testing.T) {
+func TestEventsBelongToNearbyFaults(t *testing.T) {
 	never := done(20, 0)
 	never.RecoveredAt = nil
 	all := []Fault{done(5, 7), never}

@@ -20,12 +20,12 @@ type Row struct {
 	// Stale and Unverifiable are the numbers of reads with this outcome that were due in the
 	// second. KeysRead is the number of keys that the reads done in the second returned.
 	Stale, Unverifiable, KeysRead uint64
-	// P50, P99, P999 and Max are statistics of the response times in the second. If a cell is
+	// P50, P99, P999 and Max are statistics of the response times in this second. If a cell is
 	// empty, the statistic is not known.
 	P50, P99, P999, Max            measure.Figure
 	BytesIn, BytesOut              uint64
 	Connections, Clients, InFlight int
-	// Watch describes the watch events in the second. It is nil if the trial has no watchers.
+	// Watch describes the watch events in this second. It is nil if the trial has no watchers.
 	Watch *RowWatch
 }
 

@@ -104,7 +104,7 @@ func TestWatchProblemsAreReported(t *testing.T) {
 }
 
 // Events of writes before the load have no times. This is not a problem.
-func TestWatchedCatchUpIsNotUntimed(t *testing.T) {
+func TestEventsOfEarlierWritesNeedNoTimes(t *testing.T) {
 	spec := watchedSpec()
 	spec.Load.Watch.Key, spec.Load.Watch.EarlierEvents = []byte("k"), 8
 	m := watchedTotals(1000)

@@ -203,7 +203,7 @@ func filledRow() *MachineRow {
 
 // The difference between two rows is the usage between them only if both describe the same process
 // and no sample is missing between them.
-func TestRowsThatFollow(t *testing.T) {
+func TestUsageIsComputedOnlyBetweenConsecutiveRows(t *testing.T) {
 	before := *filledRow()
 	after := func(change func(*MachineRow)) *MachineRow {
 		r := before

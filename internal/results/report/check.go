@@ -57,7 +57,7 @@ func perfResult(out layout, c *analyze.PerfCheck, verbose bool) {
 		listSection(out, "Measured:", []string{c.Disk})
 	case c.Pass:
 	case len(causes) == 0:
-		listSection(out, "No measured figure explains the slow operations:", c.Limits.Evidence)
+		listSection(out, "The measured figures do not explain the slow operations:", c.Limits.Evidence)
 	default:
 		out.addLines("Bottlenecks:")
 		for _, cause := range causes {
@@ -150,7 +150,7 @@ func scaleResult(out layout, c *analyze.ScaleCheck, verbose bool) {
 		out.addLines(fmt.Sprintf("Member %s: memory %s; database %s", m.Name, growthText(m.Memory, t.Operations, m.UnreadReason), growthText(m.Disk, t.Operations, "")))
 	}
 	if first.Memory.Increase() < 0 {
-		out.addLines(fmt.Sprintf("Member %s uses less memory than before, because it still had free memory from earlier work. Restart the member to get a useful figure.", first.Name))
+		out.addLines(fmt.Sprintf("Member %s uses less memory than before the load, because it released memory that earlier work had used. So this figure does not show how much memory the keys need. Restart the member, then repeat the check.", first.Name))
 	}
 	out.addLines(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
 	out.addLines(fmt.Sprintf("Service time: %s", t.ServiceTime.PercentilesText()))

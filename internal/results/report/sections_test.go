@@ -110,8 +110,9 @@ func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestNothingHappened checks that trials without events in the window produce no output.
-func TestNothingHappened(t *testing.T) {
+// TestTrialsWithoutEventsProduceNoOutput checks that trials without events in the window produce no
+// output.
+func TestTrialsWithoutEventsProduceNoOutput(t *testing.T) {
 	quiet := eventful()
 	quiet.Events = nil
 	before, failed := eventful(), eventful()

@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// TestCarriedInIsPrintedIfKnown checks the statement whether a cluster can carry a load. The answer
-// is unknown if the rate is within the interval of the capacity, or above the lower end of an
-// interval without an upper end.
-func TestCarriedInIsPrintedIfKnown(t *testing.T) {
+// TestReportStatesWhetherAClusterCanCarryTheLoad checks the statement whether a cluster can carry a
+// load. The answer is unknown if the rate is within the interval of the capacity, or above the
+// lower end of an interval without an upper end.
+func TestReportStatesWhetherAClusterCanCarryTheLoad(t *testing.T) {
 	for _, c := range []struct {
 		rate  float64
 		upper *float64

@@ -182,7 +182,7 @@ func TestDbtesterSummaryOfWatchEvents(t *testing.T) {
 	}
 }
 
-func TestWarmupsStandWhereTheyBelong(t *testing.T) {
+func TestActualWarmupsArePrinted(t *testing.T) {
 	r := quick()
 	for i, warmup := range []struct {
 		seconds float64
@@ -210,10 +210,10 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// TestWriteCostsSayWhatTheyAreOf checks that the text about the growth of databases and memory
+// TestWriteCostsNameTheirMembers checks that the text about the growth of databases and memory
 // states that the figures are sums over all members. With a single member, the text refers to that
 // member.
-func TestWriteCostsSayWhatTheyAreOf(t *testing.T) {
+func TestWriteCostsNameTheirMembers(t *testing.T) {
 	for members, want := range map[int]string{
 		1: "the member: write amplification 8.9, databases grew by 336 B per key, memory grew by 1.00 KiB per key",
 		3: "sum of 3 members: write amplification 8.9, databases grew by 336 B per key, memory grew by 1.00 KiB per key",

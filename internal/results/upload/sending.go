@@ -102,7 +102,7 @@ func (s *uploadState) sameRun(ctx context.Context, existing map[string]object) e
 	other, err := record.Parse(b)
 	switch {
 	case err != nil:
-		return &localError{fmt.Errorf("%s contains a %s that does not belong to a run and that upload does not replace; choose another folder, or remove the file", s.destination(), runName)}
+		return &localError{fmt.Errorf("%s contains a file %s that does not belong to a run; \"quorumbench upload\" does not replace this file; choose another folder, or remove the file", s.destination(), runName)}
 	case !other.Started.Equal(s.run.Started) || other.Name != s.run.Name:
 		return &localError{fmt.Errorf("%s contains another run, which started at %s; choose another folder, or rename the run directory",
 			s.destination(), other.Started.UTC().Format(time.RFC3339))}

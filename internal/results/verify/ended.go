@@ -13,7 +13,7 @@ import (
 func (k *keyChecker) checkSessionKey(end *entry) {
 	for i := sort.Search(len(k.reads), func(i int) bool { return k.reads[i].revision >= end.revision }); i < len(k.reads); i++ {
 		r := &k.reads[i]
-		if !r.has(isKnown) || !returnsDeletedVersion(r, end) {
+		if !r.containsAny(isKnown) || !returnsDeletedVersion(r, end) {
 			continue
 		}
 		f := finding{

@@ -112,7 +112,7 @@ const (
 	keyExists           // a read whose response reports that the key exists, but not its version
 )
 
-func (f flags) has(x flags) bool { return f&x != 0 }
+func (f flags) containsAny(x flags) bool { return f&x != 0 }
 
 func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
 	e := entry{revision: o.Revision, lo: lo, ord: ord, role: r}

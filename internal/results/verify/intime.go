@@ -36,7 +36,7 @@ func (k *keyChecker) splitByTime() {
 		case e.role == watchEvent: // treated like a read whose position in the order is unknown
 			x.startedAt, x.endedAt, x.mod, x.answer = e.time, e.revision, e.versionRevision, e.lo
 			t.reads = append(t.reads, x)
-		case e.role == read && (!e.has(isKnown) || e.has(isConflict) && e.value == history.UnknownValue): // the response does not contain the previous state
+		case e.role == read && (!e.containsAny(isKnown) || e.containsAny(isConflict) && e.value == history.UnknownValue): // the response does not contain the previous state
 		case e.role == read:
 			x.startedAt, x.endedAt, x.mod = e.time, e.revision, e.versionRevision
 			t.reads = append(t.reads, x)
@@ -44,7 +44,7 @@ func (k *keyChecker) splitByTime() {
 			if x.startedAt, x.endedAt, x.expected = e.revision, e.time, e.versionRevision; e.role == indefinite {
 				x.endedAt = never
 			}
-			if !e.has(isDelete) {
+			if !e.containsAny(isDelete) {
 				t.byValue = append(t.byValue, len(t.writes))
 			}
 			t.writes = append(t.writes, x)
@@ -67,7 +67,7 @@ func (k *keyChecker) findWriters() {
 			}
 			continue
 		}
-		if r.readFrom = unknownVersion; r.has(keyExists) {
+		if r.readFrom = unknownVersion; r.containsAny(keyExists) {
 			continue
 		}
 		r.readFrom = beforeHistory
@@ -176,7 +176,7 @@ func (k *keyChecker) indexWrites() {
 		switch w := &t.writes[i]; {
 		case w.role == notExecuted:
 			continue
-		case w.has(isDelete):
+		case w.containsAny(isDelete):
 			of = &t.deletes
 		}
 		of.writes = append(of.writes, i)
@@ -202,9 +202,9 @@ func (k *keyChecker) indexEnds() {
 			last = i
 		}
 		switch {
-		case t.writes[i].has(isDelete) && later(i, remove):
+		case t.writes[i].containsAny(isDelete) && later(i, remove):
 			remove = i
-		case !t.writes[i].has(isDelete) && later(i, put):
+		case !t.writes[i].containsAny(isDelete) && later(i, put):
 			put = i
 		}
 		t.latest, t.latestPut, t.latestDelete = append(t.latest, last), append(t.latestPut, put), append(t.latestDelete, remove)
@@ -215,7 +215,7 @@ func (k *keyChecker) indexEnds() {
 // write began after the version had been written, and ended before the read began.
 func (k *keyChecker) checkReadByTime(r *timed) {
 	t := &k.timed
-	if r.readFrom == noSource || r.role != read || r.value == history.UnknownValue && r.mod == 0 && !r.has(keyExists) {
+	if r.readFrom == noSource || r.role != read || r.value == history.UnknownValue && r.mod == 0 && !r.containsAny(keyExists) {
 		return
 	}
 	if r.flags&(isStrong|isFinal) == 0 {
@@ -240,9 +240,9 @@ func (k *keyChecker) checkReadByTime(r *timed) {
 	w := &t.writes[between]
 	f := finding{kind: StaleRead, guarantee: history.Linearizable, operationCount: 2, ords: [3]uint32{w.ord, r.ord}, state: w.stateInTime()}
 	switch {
-	case w.has(isDelete) && r.has(isFinal):
+	case w.containsAny(isDelete) && r.containsAny(isFinal):
 		f.kind, f.guarantee = ResurrectedWrite, history.Durable
-	case !w.has(isDelete) && (r.has(isFinal) || !w.seen):
+	case !w.containsAny(isDelete) && (r.containsAny(isFinal) || !w.seen):
 		f.kind, f.guarantee = LostWrite, history.Durable
 	}
 	if r.readFrom >= 0 {
@@ -271,7 +271,7 @@ func (k *keyChecker) visibleUntil(r *timed) int64 {
 // since the first of these writes ended.
 func (k *keyChecker) measureStalenessByTime(r *timed) {
 	t := &k.timed
-	of := k.staleReads.get(r.has(isLease), k.members[r.member])
+	of := k.staleReads.get(r.containsAny(isLease), k.members[r.member])
 	of.reads++
 	was, since, behind := k.visibleUntil(r), r.startedAt, int64(0)
 	for i := t.endedBefore(r.startedAt) - 1; i >= 0 && behind < maxNewerVersions; i-- {
@@ -279,7 +279,7 @@ func (k *keyChecker) measureStalenessByTime(r *timed) {
 		if w.endedAt <= was {
 			break
 		}
-		if w.startedAt > was && (r.readFrom != noVersion || !w.has(isDelete)) && (r.readFrom != unknownVersion || w.has(isDelete)) {
+		if w.startedAt > was && (r.readFrom != noVersion || !w.containsAny(isDelete)) && (r.readFrom != unknownVersion || w.containsAny(isDelete)) {
 			behind++
 			since = w.endedAt
 		}
@@ -301,7 +301,7 @@ func (k *keyChecker) checkCASByTime() {
 	t.acked, t.latest = t.acked[:0], t.latest[:0] // here, acked is ordered by expected revision, and latest by revision
 	for i := range t.writes {
 		w := &t.writes[i]
-		if w.role == wrote && w.has(isCAS) && w.expected > 0 {
+		if w.role == wrote && w.containsAny(isCAS) && w.expected > 0 {
 			t.acked = append(t.acked, i)
 		}
 		if w.mod > 0 {
@@ -347,7 +347,7 @@ func (k *keyChecker) checkDeletionByTime(r *timed) {
 		}
 	}
 	for i := range t.writes {
-		if w := &t.writes[i]; w.role == wrote && w.endedAt == 0 && !w.has(isDelete) {
+		if w := &t.writes[i]; w.role == wrote && w.endedAt == 0 && !w.containsAny(isDelete) {
 			f.ords[0], f.state = w.ord, fmt.Sprintf("revision %d the key had existed since before the load, and no delete had begun", r.answer)
 			k.add(f)
 			return

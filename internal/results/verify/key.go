@@ -67,7 +67,7 @@ type keyChecker struct {
 }
 
 func versionOf(e *entry, rev int64) version {
-	v := version{rev: rev, value: e.value, done: e.time, expected: e.versionRevision, ord: e.ord, flags: e.flags, pending: e.has(isPending)}
+	v := version{rev: rev, value: e.value, done: e.time, expected: e.versionRevision, ord: e.ord, flags: e.flags, pending: e.containsAny(isPending)}
 	if e.role != wrote || v.pending {
 		v.done = -1
 	}

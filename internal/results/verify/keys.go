@@ -59,19 +59,19 @@ func (k *keyChecker) collectVersions() {
 	}
 	for _, list := range [][]entry{k.reads, k.readsWithoutRevision} {
 		for i := range list {
-			if e := &list[i]; e.has(isKnown) && e.versionRevision > 0 {
+			if e := &list[i]; e.containsAny(isKnown) && e.versionRevision > 0 {
 				k.processShownVersion(shownVersion{rev: e.versionRevision, value: e.value, ord: e.ord})
 			}
 		}
 	}
 	for i := range k.writes {
-		if e := &k.writes[i]; e.has(isCAS) && e.versionRevision > 0 && !k.comparesCounts {
+		if e := &k.writes[i]; e.containsAny(isCAS) && e.versionRevision > 0 && !k.comparesCounts {
 			k.processShownVersion(shownVersion{rev: e.versionRevision, value: history.UnknownValue, ord: e.ord, cas: true})
 		}
 	}
 	// A compare-and-set with an unknown outcome may show which version existed before the history.
 	for i := range k.indefiniteWrites {
-		if e := &k.indefiniteWrites[i]; e.has(isCAS) && e.versionRevision > 0 && e.versionRevision <= k.base && !k.comparesCounts {
+		if e := &k.indefiniteWrites[i]; e.containsAny(isCAS) && e.versionRevision > 0 && e.versionRevision <= k.base && !k.comparesCounts {
 			k.processShownVersion(shownVersion{rev: e.versionRevision, value: history.UnknownValue, ord: e.ord, cas: true})
 		}
 	}

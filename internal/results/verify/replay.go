@@ -20,7 +20,7 @@ func (k *keyChecker) replay() {
 	next := func(until int64) {
 		for p.versionIndex+1 < len(k.versions) && k.versions[p.versionIndex+1].rev <= until {
 			v := &k.versions[p.versionIndex+1]
-			if v.has(isCAS) {
+			if v.containsAny(isCAS) {
 				k.checkCAS(v, &p)
 			}
 			p = place{versionIndex: p.versionIndex + 1}
@@ -29,13 +29,13 @@ func (k *keyChecker) replay() {
 	for i := range k.reads {
 		r := &k.reads[i]
 		next(r.revision)
-		if r.has(isKnown) {
+		if r.containsAny(isKnown) {
 			k.checkRead(r, &p)
 		}
-		if r.has(isFinal) {
+		if r.containsAny(isFinal) {
 			k.checkFinalRead(r)
 		}
-		if r.has(isConflict) {
+		if r.containsAny(isConflict) {
 			k.checkConflict(r, &p)
 		}
 		if r.flags&(isStrong|isFinal) == 0 {
@@ -117,7 +117,7 @@ func matches(r *entry, v *version) bool {
 func (k *keyChecker) addWrongRead(r *entry, cur int) {
 	v := &k.versions[cur]
 	f := finding{kind: StaleRead, guarantee: history.Snapshot, operationCount: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()}
-	if at := k.latestAtRevision(r.lo); r.has(isStrong) && at >= 0 && k.versions[at].rev > r.versionRevision && k.found.promises[history.Linearizable] != "" {
+	if at := k.latestAtRevision(r.lo); r.containsAny(isStrong) && at >= 0 && k.versions[at].rev > r.versionRevision && k.found.promises[history.Linearizable] != "" {
 		f.guarantee = history.Linearizable
 	}
 	switch {
@@ -125,7 +125,7 @@ func (k *keyChecker) addWrongRead(r *entry, cur int) {
 		f.kind, f.guarantee = PartialTransaction, history.AtMostOnce
 	case k.deletedSince(r, cur):
 		f.kind, f.guarantee = ResurrectedWrite, history.Durable
-	case r.has(isFinal) || !v.wasRead && v.exists() && v.done >= 0:
+	case r.containsAny(isFinal) || !v.wasRead && v.exists() && v.done >= 0:
 		f.kind, f.guarantee = LostWrite, history.Durable
 	}
 	k.add(f)
@@ -195,8 +195,8 @@ func (k *keyChecker) mayHaveCount(v *version, count, atRevision int64, p *place)
 // expected version.
 func (k *keyChecker) checkConflict(r *entry, p *place) {
 	v := k.current(p)
-	without := r.has(isSelfContradiction)
-	if !r.has(isKnown) && v != nil && !k.puts.hasPossible(r.revision) && !k.deletes.hasPossible(r.revision) {
+	without := r.containsAny(isSelfContradiction)
+	if !r.containsAny(isKnown) && v != nil && !k.puts.hasPossible(r.revision) && !k.deletes.hasPossible(r.revision) {
 		if r.versionRevision == 0 {
 			without = !v.exists()
 		} else {
@@ -221,7 +221,7 @@ func (k *keyChecker) isExpected(v *version, expected int64) bool {
 // been acknowledged when it began.
 func (k *keyChecker) checkReadWithoutRevision(r *entry) {
 	cur := k.latestAtRevision(r.lo)
-	if !r.has(isStrong) || !r.has(isKnown) || cur < 0 {
+	if !r.containsAny(isStrong) || !r.containsAny(isKnown) || cur < 0 {
 		return
 	}
 	v := &k.versions[cur]
@@ -243,7 +243,7 @@ func (k *keyChecker) checkReadWithoutRevision(r *entry) {
 // measureStaleness measures how stale a read was: the number of acknowledged versions that it
 // missed, and the time since the first of them was acknowledged.
 func (k *keyChecker) measureStaleness(r *entry) {
-	of := k.staleReads.get(r.has(isLease), k.members[r.member])
+	of := k.staleReads.get(r.containsAny(isLease), k.members[r.member])
 	of.reads++
 	if r.revision >= r.lo {
 		return

@@ -43,7 +43,7 @@ func (k *keyChecker) resolveShownVersions() {
 func (k *keyChecker) fillWriters() {
 	for _, list := range [][]entry{k.indefiniteWrites, k.writes, k.refusedWrites} {
 		for i := range list {
-			if e := &list[i]; !e.has(isDelete) {
+			if e := &list[i]; !e.containsAny(isDelete) {
 				k.writers = append(k.writers, writer{value: e.value, e: e})
 			}
 		}

@@ -82,7 +82,7 @@ func (t *timedKey) endedBefore(time int64) int {
 
 // stateInTime describes a write whose effect a read should have seen.
 func (w *timed) stateInTime() string {
-	if w.has(isDelete) {
+	if w.containsAny(isDelete) {
 		return "the store had already acknowledged a delete that began after the returned version had been written"
 	}
 	return fmt.Sprintf("the store had already acknowledged a write of value #%d that began after the returned version had been written", w.value)

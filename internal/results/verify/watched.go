@@ -21,9 +21,9 @@ func (k *keyChecker) checkWatchEvents() {
 		switch {
 		case i > 0 && k.watchEvents[i-1].revision == e.revision && k.watchEvents[i-1].watcher() == e.watcher():
 			k.add(finding{kind: DuplicateEvent, guarantee: history.WatchOnce, operationCount: 2, ords: [3]uint32{k.watchEvents[i-1].ord, e.ord}, revision: e.revision})
-		case e.has(isLate):
+		case e.containsAny(isLate):
 			k.add(finding{kind: ReorderedEvent, guarantee: history.WatchOrder, operationCount: 2, ords: [3]uint32{e.afterRevision(), e.ord}, revision: e.revision})
-		case e.has(isSplit):
+		case e.containsAny(isSplit):
 			k.add(finding{kind: SplitEvent, guarantee: history.WatchFullRevisions, operationCount: 2, ords: [3]uint32{e.afterRevision(), e.ord}, revision: e.revision})
 		}
 	}

@@ -33,7 +33,7 @@ type writePool struct {
 func (p *writePool) fill(maybes []entry, deletes bool) {
 	p.lows, p.used = p.lows[:0], 0
 	for i := range maybes {
-		if e := &maybes[i]; e.has(isDelete) == deletes && !e.has(isResolved) {
+		if e := &maybes[i]; e.containsAny(isDelete) == deletes && !e.containsAny(isResolved) {
 			p.lows = append(p.lows, e.lo)
 		}
 	}
@@ -81,7 +81,7 @@ type transactions struct {
 // addPart adds a part of a transaction with an unknown outcome. When keys are checked again, it
 // instead marks the part as executed if another part was seen.
 func (t *transactions) addPart(e *entry, o *history.Op, head uint32) {
-	if e.role != indefinite || !e.has(isTxn) {
+	if e.role != indefinite || !e.containsAny(isTxn) {
 		return
 	}
 	if len(t.recheckedKeys) > 0 {

@@ -373,6 +373,6 @@ func (r *Remote) endSession() error {
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("agent %s did not stop everything that it had started within %v", r.target.Name, closeTimeout)
+		return fmt.Errorf("agent %s needed more than %v to stop everything that it had started", r.target.Name, closeTimeout)
 	}
 }

@@ -37,7 +37,7 @@ type session struct {
 	disks      []*sessionDisk
 	files      sessionFolder
 	openClaims map[string]host.Claim // claimed folders that have not been released, by path
-	allClaims []folder              // all folders that the session has ever claimed
+	allClaims  []folder              // all folders that the session has ever claimed
 	killTime   time.Time             // time at which a lost controller's processes will be killed; zero while the controller is connected
 }
 

@@ -171,7 +171,7 @@ func (s *simulated) injectFaults(t *testing.T, faults string, window time.Durati
 	return i.Run(t.Context(), load, opened, l.Injections()), events
 }
 
-func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
+func TestEachFaultIsInjectedOnTimeAndHealed(t *testing.T) {
 	s := &simulated{}
 	done, events := s.injectFaults(t, "kill leader at 2s for 3s every 10s repeat 2, terminate follower at 30s for 1s, pause m1 at 40s for 2s, restart leader at 50s", time.Minute)
 	want := []string{"SIGKILL m1", "start m1", "SIGKILL m2", "start m2", "SIGTERM m1", "start m1", "SIGSTOP m1", "SIGCONT m1", "SIGTERM m3", "start m3"}

@@ -56,7 +56,7 @@ func (g *Guard) keep(ctx context.Context, c *claim) error {
 		return err
 	}
 	if c.removalObstacle != nil {
-		g.Notify(fmt.Sprintf("left the run's keys below %q, as requested: %v", c.Prefix, c.removalObstacle))
+		g.Notify(fmt.Sprintf("left the run's keys below %q, as requested; quorumbench cannot remove them: %v", c.Prefix, c.removalObstacle))
 		return nil
 	}
 	g.Notify(fmt.Sprintf("left the run's keys below %q, as requested; remove them with \"quorumbench cleanup %s --prefix %s\"", c.Prefix, g.Flags, argument(c.Prefix)))

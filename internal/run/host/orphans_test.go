@@ -223,7 +223,7 @@ func TestReleaseRemovesOnlyWhatWasClaimed(t *testing.T) {
 
 // RemoveCreatedFolders removes a folder only if it is empty and is the same folder that
 // CreateFolders created.
-func TestMadeFolders(t *testing.T) {
+func TestOnlyEmptyCreatedFoldersAreRemoved(t *testing.T) {
 	root := t.TempDir()
 	made, err := CreateFolders(filepath.Join(root, "a", "b", "c"))
 	if err != nil || len(made) != 3 {

@@ -209,8 +209,8 @@ func TestCapturingAnUnusedAddress(t *testing.T) {
 	}
 }
 
-// Threads give way and return to their original scheduling.
-func TestThreadsGiveWay(t *testing.T) {
+// A thread can lower its priority and then restore its original scheduling.
+func TestThreadPriorityIsLoweredAndRestored(t *testing.T) {
 	if !CanRestorePriority() {
 		t.Skip("threads that give way may not return here")
 	}

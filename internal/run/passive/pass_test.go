@@ -475,7 +475,7 @@ func TestEndReachesLateConnections(t *testing.T) {
 }
 
 // If one side resets a connection, the relay closes the other side.
-func TestAResetEndsBothSides(t *testing.T) {
+func TestResetClosesBothSides(t *testing.T) {
 	ended := make(chan struct{})
 	to := member(t, func(c *net.TCPConn) {
 		_, _ = io.Copy(io.Discard, hidesLength{c})

@@ -436,7 +436,7 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 
 // A gap begins when the first bytes are missing, even if this is noticed later: the client of a
 // watch sends nothing, and some of the member's bytes were not captured.
-func TestGapHasTheTimeOfTheLoss(t *testing.T) {
+func TestGapBeginsAtTheFirstMissingByte(t *testing.T) {
 	a, table := listening()
 	k := newConnection("10.0.0.1:40000", 100, 200)
 	table.receive(1, append(k.opens(), k.send(clientSide, 0, "watch"), k.send(serverSide, 0, "one"))...)

@@ -77,8 +77,8 @@ type Options struct {
 	// Progress receives the run's progress about four times per second, and whenever the stage
 	// changes. It is not called concurrently. It may be nil.
 	Progress func(Progress)
-	// OnSecond receives every recorded second of a trial. It is not called concurrently. It must
-	// not modify the second, and must not keep it, because its histograms are reused. OnSecond may
+	// OnSecond receives every one-second record of a trial. It is not called concurrently. It must
+	// not modify the record, and must not keep it, because its histograms are reused. OnSecond may
 	// be nil.
 	OnSecond func(*scenario.Trial, *measure.Second)
 	// Observer receives events and samples of machines as soon as they are recorded.

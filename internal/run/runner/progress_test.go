@@ -10,7 +10,7 @@ import (
 
 // The remaining time is the sum over the trials that have not ended. It is 0 once the run has
 // stopped, even if the run was interrupted.
-func TestLeft(t *testing.T) {
+func TestRemainingTimeIsTheSumOverTrials(t *testing.T) {
 	one := scenario.Trial{Load: scenario.Load{Duration: 10 * time.Second}}
 	r := run{plan: []scenario.Trial{one, one}}
 	each := 10*time.Second + defaultOverhead
@@ -28,7 +28,7 @@ func TestLeft(t *testing.T) {
 
 // If trials end after a given number of operations, their remaining time is estimated from the rate
 // so far.
-func TestLeftOfTotals(t *testing.T) {
+func TestRemainingTimeOfTrialsWithATotal(t *testing.T) {
 	total := scenario.Trial{Name: "a", Load: scenario.Load{Total: 10_000}}
 	other := scenario.Trial{Name: "b", Load: scenario.Load{Total: 20_000, Warmup: time.Second}}
 	began := time.Unix(1000, 0)
@@ -61,7 +61,7 @@ func TestLeftOfTotals(t *testing.T) {
 
 // Once a trial has ended, the estimate includes the times before and after loads (for a start, a
 // preload and a check). Until then, the estimate is a lower bound.
-func TestLeftHasWhatSurroundsLoads(t *testing.T) {
+func TestRemainingTimeIncludesTimeBetweenLoads(t *testing.T) {
 	one := scenario.Trial{Name: "put", Load: scenario.Load{Warmup: time.Second, Duration: 4 * time.Second}}
 	var said Progress
 	r := run{plan: []scenario.Trial{one, one, one}, Options: Options{Scenario: &scenario.Scenario{}, Progress: func(p Progress) { said = p }}}

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-func TestShortOfCoversOnlyTheLevelsRead(t *testing.T) {
+func TestWeakerReadsCoverOnlyTheLoadsLevels(t *testing.T) {
 	s := kv.Capabilities{WeakerReads: map[kv.Consistency]string{kv.Linearizable: "a sync and a read"}}
 	put, get := scenario.Operation{Kind: kv.Put}, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable}
 	local := scenario.Operation{Kind: kv.Get, Consistency: kv.Local}

@@ -187,7 +187,7 @@ func TestSharesOfAMachine(t *testing.T) {
 }
 
 // The bound on a clock's error in a window is valid at every time in the window.
-func TestAClockOverAWindow(t *testing.T) {
+func TestClockErrorBoundHoldsThroughoutTheWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 1000 {
 		rate := (2*r.Float64() - 1) * host.Drift

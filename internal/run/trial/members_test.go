@@ -45,7 +45,7 @@ func TestMembersKeepTheNamesGivenToThem(t *testing.T) {
 }
 
 // If a request was canceled, a member that has not responded is not counted as lost.
-func TestACancelledRequestLosesNoMember(t *testing.T) {
+func TestMemberIsNotLostAfterACancelledRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m := &members{admin: answers{status: store.Status{Members: []store.Member{{Endpoint: "a:1", Err: context.Canceled}}}}}

@@ -33,8 +33,8 @@ type Trial struct {
 	Server func(version string) (cluster.Server, error)
 	// Progress receives the trial's progress. It is not called concurrently.
 	Progress func(Progress)
-	// OnSecond receives every recorded second. It is not called concurrently. It must not modify
-	// the second. OnSecond may be nil.
+	// OnSecond receives every one-second record. It is not called concurrently. It must not modify
+	// the record. OnSecond may be nil.
 	OnSecond func(*measure.Second)
 	// Replayed returns the results of replaying a recording. It is called after the load. It is nil
 	// if the trial replays no recording.

@@ -21,7 +21,7 @@ import (
 
 // A trial's record is complete with one worker and with two workers, whether they run in this
 // process or are connected by pipes.
-func TestATrialWithAnyWorkers(t *testing.T) {
+func TestRecordIsCompleteWithOneOrTwoWorkers(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}

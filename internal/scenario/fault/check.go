@@ -42,7 +42,7 @@ func (f *Fault) checkTimes(row *kindProperties) string {
 	case row.noDurationReason != "" && f.Duration > 0:
 		return row.noDurationReason
 	case row.noDurationReason == "" && f.Duration == 0:
-		return "needs the field \"for\": how long the fault lasts, for example for: 3s"
+		return "needs the field \"for\": how long the fault lasts, for example \"for: 3s\""
 	}
 	return ""
 }
@@ -55,9 +55,9 @@ func (f *Fault) checkAmount(row *kindProperties) string {
 	case row.amountHelp == "" && !row.hasLeadTime && f.Amount != 0:
 		return "has the field \"by\", which applies only to slow-disk (how much longer each sync takes); remove the field, or choose slow-disk"
 	case row.needsServer && f.Server == "":
-		return "needs the field \"to\": the server with which members are restarted, for example to: 3.9.5, to: default or to: /opt/etcd"
+		return "needs the field \"to\": the server with which members are restarted, for example \"to: 3.9.5\", \"to: default\" or \"to: /opt/etcd\""
 	case f.Kind == Random && f.Every == 0:
-		return "needs the field \"every\": the period in which one fault starts at a random time, for example every: 20s"
+		return "needs the field \"every\": the period in which one fault starts at a random time, for example \"every: 20s\""
 	}
 	return ""
 }
@@ -91,7 +91,7 @@ var scopes = [...]struct {
 func (f *Fault) checkRepeats(*kindProperties) string {
 	switch {
 	case f.Every == 0 && f.Repeat > 1:
-		return "is repeated, so it needs the field \"every\": the time from one start to the next, for example every: 20s"
+		return "is repeated, so it needs the field \"every\": the time from one start to the next, for example \"every: 20s\""
 	case f.Every > 0 && f.Every <= f.Duration:
 		return "would start again before it has ended; make \"every\" longer than \"for\""
 	}

@@ -88,8 +88,9 @@ func randomCall(r *rand.Rand) *call.Call {
 	return c
 }
 
-// TestACrashLeavesItReadable truncates a recording at every length and reads the remaining part.
-func TestACrashLeavesItReadable(t *testing.T) {
+// TestTruncatedRecordingIsReadable truncates a recording at every length and reads the remaining
+// part.
+func TestTruncatedRecordingIsReadable(t *testing.T) {
 	settle.SkipUnderRace(t)
 	path := filepath.Join(t.TempDir(), "a.qbrec")
 	w, err := call.CreateRecording(path, &call.Header{Store: "etcd"})

@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
 )
 
-// TestAStandstillIsNoLossOfTheOthers checks the status of a cluster in which one etcd member is
-// paused. The query of this etcd member uses up the time limit, but a proxy with another etcd
-// member must not be reported as failed.
-func TestAStandstillIsNoLossOfTheOthers(t *testing.T) {
+// TestPausedEtcdMemberDoesNotMakeOtherProxiesFail checks the status of a cluster in which one etcd
+// member is paused. The query of this etcd member uses up the time limit, but a proxy with another
+// etcd member must not be reported as failed.
+func TestPausedEtcdMemberDoesNotMakeOtherProxiesFail(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections but sends nothing
 	if err != nil {
 		t.Fatal(err)

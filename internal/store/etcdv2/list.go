@@ -22,7 +22,7 @@ const (
 	maxNested = 10_000
 	// Limits for a page: the number of removals, and the total length of their names in bytes.
 	pageRemovals = 50_000
-	pageBytes  = 8 << 20
+	pageBytes    = 8 << 20
 )
 
 // removal is what one request removes: a key, or a folder with all its contents.

@@ -146,7 +146,7 @@ func (c *collector) Add(_ uint32, key, value []byte, _ int64) {
 	*c = append(*c, string(key)+"="+string(value))
 }
 
-func TestARangeOfOneKeyIsHandedOut(t *testing.T) {
+func TestRangeOfOneKeyIsReturned(t *testing.T) {
 	c, keys := newEcho(), &collector{}
 	c.checkRequest(store.Op{Kind: kv.Range, Key: []byte("/k"), Range: &store.RangeOp{Keys: keys}})
 	if e, err := c.Feed([]byte(answer), nil); err != nil || len(e) != 1 || len(*keys) != 1 || (*keys)[0] != "/k=v" {

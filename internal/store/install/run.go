@@ -25,8 +25,9 @@ const killDelay = 2 * time.Second
 
 // passedVariables lists the environment variables that build tools receive in addition to the usual
 // ones. They contain the locations of registries, caches and certificate authorities. A wrong
-// location does no harm, because checksums determine what may be downloaded. Variables that change
-// what is built or run, such as GOFLAGS, MAVEN_OPTS and LD_PRELOAD, are not in the list.
+// location does no harm, because checksums determine what may be downloaded. The list does
+// not contain variables that change the build or the programs that run, such as GOFLAGS, MAVEN_OPTS
+// and LD_PRELOAD.
 var passedVariables = []string{
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "LANG", "LC_ALL", "USER",
 	"GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOAUTH", "NETRC",

@@ -53,9 +53,9 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestWaits checks that a waiting Next returns when a new item becomes due before the other
-// items, and when the schedule is stopped.
-func TestWaits(t *testing.T) {
+// TestWaitingNextReturns checks that a waiting Next returns when an item is added that is due
+// before all other items, and when the schedule is stopped.
+func TestWaitingNextReturns(t *testing.T) {
 	for name, newClock := range map[string]func() (Clock, func(int64)){
 		"simulated": func() (Clock, func(int64)) {
 			c := settle.NewClock()

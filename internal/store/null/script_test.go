@@ -116,9 +116,9 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestPure checks that a decision does not depend on the order of calls. So two runs with the same
-// arrivals get the same actions.
-func TestPure(t *testing.T) {
+// TestDecisionsDoNotDependOnTheOrderOfCalls checks that a decision does not depend on the order of
+// calls. So two runs with the same arrivals get the same actions.
+func TestDecisionsDoNotDependOnTheOrderOfCalls(t *testing.T) {
 	const text = "seed=5; delay=exponential(3ms); stall=1s@2s; error=unavailable every 7; never every 11"
 	a, b := parse(t, text), parse(t, text)
 	arrival := func(n uint64) time.Duration { return time.Duration(n) * 3 * time.Millisecond }

@@ -53,9 +53,9 @@ type replayedKeys struct{}
 func (replayedKeys) Begin(uint32) bool                 { return true }
 func (replayedKeys) Add(uint32, []byte, []byte, int64) {}
 
-// TestAFailedTransactionSaysWhy checks that a failed transaction is a conflict only if a guard did
-// not hold.
-func TestAFailedTransactionSaysWhy(t *testing.T) {
+// TestFailedTransactionIsAConflictOnlyIfAGuardFailed checks that a failed transaction is a conflict
+// only if a guard did not hold.
+func TestFailedTransactionIsAConflictOnlyIfAGuardFailed(t *testing.T) {
 	end := multiHeader(jute.OpError, 1, -1)
 	for code, want := range map[jute.Code]kv.Outcome{jute.BadVersion: kv.Conflict, jute.NoNode: kv.Conflict, jute.NoAuth: kv.Denied} {
 		for _, parts := range [][]jute.Code{{jute.OK, code}, {code, jute.RuntimeInconsistency}} {

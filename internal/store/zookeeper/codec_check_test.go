@@ -146,10 +146,10 @@ func TestImpossibleAnswers(t *testing.T) {
 	}
 }
 
-// TestTransactionsGoOn checks that the codec requires a session's zxids to increase: a write must
-// have a higher zxid than all responses so far, and a read must not have a lower zxid than an
-// earlier response. With MayReadOlderState in the dialect, a read may have a lower zxid.
-func TestTransactionsGoOn(t *testing.T) {
+// TestZxidsOfASessionMustIncrease checks that the codec requires a session's zxids to increase: a
+// write must have a higher zxid than all responses so far, and a read must not have a lower zxid
+// than an earlier response. With MayReadOlderState in the dialect, a read may have a lower zxid.
+func TestZxidsOfASessionMustIncrease(t *testing.T) {
 	put := func(s *scripted) string {
 		s.submit(store.Op{Kind: kv.Put, Key: key("k")})
 		s.set(1, 0)

@@ -136,9 +136,9 @@ func TestSilentSessionIsNotResumed(t *testing.T) {
 	}
 }
 
-// TestASessionsEndHasItsTransaction checks that the event for a session's end contains the zxid,
+// TestSessionEndContainsTheZxid checks that the event for a session's end contains the zxid,
 // unless only the member knew the session.
-func TestASessionsEndHasItsTransaction(t *testing.T) {
+func TestSessionEndContainsTheZxid(t *testing.T) {
 	for name, c := range map[string]struct {
 		code jute.Code
 		step int64

@@ -155,8 +155,9 @@ func TestPersistentWatch(t *testing.T) {
 	}
 }
 
-// TestWatchesThatThereAreNot checks that the codec refuses unsupported watches with an explanation.
-func TestWatchesThatThereAreNot(t *testing.T) {
+// TestUnsupportedWatchesAreRefused checks that the codec refuses unsupported watches with an
+// explanation.
+func TestUnsupportedWatchesAreRefused(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("a", "b", kv.OnceWatch, 1), watchOf("a", "", kv.StreamWatch, 2), watchOf("a", "", kv.PersistentWatch, 3))
 	s.written()

@@ -174,7 +174,7 @@ func TestLaunchRefusesImpossibleSettings(t *testing.T) {
 	}
 }
 
-func TestFolderOfNoServer(t *testing.T) {
+func TestFolderWithoutAServerIsRefused(t *testing.T) {
 	s := spec(t, 1, settingsWith(nil))
 	s.Exec = t.TempDir()
 	want := s.Exec + " contains no lib/zookeeper-*.jar; specify the folder of a ZooKeeper distribution, which contains its jars in lib"

@@ -69,10 +69,10 @@ func (c *codec) Tick(now int64) int64 {
 // all its codecs whenever one codec must act.
 const checksPerThird = 8
 
-// check checks whether input arrived since the previous call. If no reply is due (`expectsReply` is
-// false), the connection cannot expect input. Then check counts at most a third of the session
-// timeout as time without input. After two thirds of the session timeout without input, the
-// connection is mute.
+// check looks for input that has arrived since the previous call. After two thirds of the session
+// timeout without input, it marks the connection as mute. While no reply is due (`expectsReply` is
+// false), the server need not send anything. For such a period, check counts at most a third of the
+// session timeout as time without input.
 func (h *silenceDetector) check(now, third int64, expectsReply bool) {
 	switch {
 	case h.inputArrived || h.lastInput == 0:
@@ -94,7 +94,7 @@ func (c *codec) CheckAlive() error {
 	return nil
 }
 
-// check checks whether the load has sent an operation since the previous call. It must be called
+// check finds out whether the load has sent an operation since the previous call. It must be called
 // every third of the session timeout. If the load has sent nothing for two thirds of the timeout,
 // check sets the field `sessionOver`: by then a live client would have sent a ping, but the session
 // has not expired yet.

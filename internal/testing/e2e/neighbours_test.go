@@ -152,7 +152,7 @@ func TestRunsFolderOfAnotherUser(t *testing.T) {
 // If `cluster down` cannot see the members' processes, they may still run, so the command reports
 // this and removes nothing. In a copy of the folder, it does not stop the members of the original.
 // It refuses a state file that was edited.
-func TestDownElsewhere(t *testing.T) {
+func TestDownOutsideItsMembersNamespaceChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir, _ := w.playground(t, "1")

@@ -33,8 +33,8 @@ func newContents() contents {
 	return contents{Keys: map[string]string{}, Versions: map[string]string{}}
 }
 
-// hold adds a key with its value and a text about its version, which is formatted from format and
-// args.
+// hold adds a key, its value, and a description of its version. fmt.Sprintf(format, args...) makes
+// the description.
 func (c *contents) hold(key string, value []byte, format string, args ...any) {
 	c.Keys[key], c.Versions[key] = string(value), fmt.Sprintf(format, args...)
 }

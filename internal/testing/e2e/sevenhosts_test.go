@@ -110,8 +110,8 @@ func (h *hostsWithAgents) host(name string) *hosts.Agent {
 	return h.agents[slices.Index(sevenHosts, name)]
 }
 
-// counts checks that the members received exactly the recorded writes of all workers. The second
-// trial keeps the cluster running while the test queries the members.
+// counts compares the number of writes that the members received with the number of writes that all
+// workers recorded. The second trial keeps the cluster running while the test queries the members.
 func (h *hostsWithAgents) counts(t *testing.T) {
 	const total = 2003
 	p := h.begin(t, "counts", onThree, fmt.Sprintf(`

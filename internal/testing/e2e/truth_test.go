@@ -109,7 +109,7 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()
-	const warning = `The warm-up of .* s was too short: throughput was steady only after about (5|10) s of the window, at .*/s \(whole window: .*/s\)`
+	const warning = `The warm-up of .* s was too short: throughput was steady only after about (5|10) s of the window\. After that, the mean was .*/s; in the whole window, it was .*/s\.`
 	w := newWorld(t)
 	script := "delay=50ms"
 	for second := range 6 {

@@ -60,7 +60,8 @@ func frameFlood(name string, frame func(c *h2Conn, call *h2Call) []byte) Kind {
 	})
 }
 
-// h2Floods returns kinds whose servers send endless data, or reset or end every call or connection.
+// h2Floods returns kinds of servers that send too much data, and kinds of servers that never serve
+// a second call on the same connection.
 func h2Floods() []Kind {
 	same := func(t http2.FrameType, flags http2.Flags, payload []byte) func(*h2Conn, *h2Call) []byte {
 		return func(*h2Conn, *h2Call) []byte { return frameOf(t, flags, 0, payload) }

@@ -73,8 +73,8 @@ var protocols = []struct {
 // fewest is the minimum number of kinds per protocol, including the harmless kind.
 const fewest = 60
 
-// TestNoStoreIsLeftOut checks that protocols contains every store in the registry.
-func TestNoStoreIsLeftOut(t *testing.T) {
+// TestProtocolsContainEveryStore checks that protocols contains every store in the registry.
+func TestProtocolsContainEveryStore(t *testing.T) {
 	var named []string
 	for _, p := range protocols {
 		kinds := p.kinds()

@@ -54,7 +54,7 @@ func stopsNextToMembers(d *draws) (without, with func() simulate.Machine, words 
 // If busy members share the machine, the verdict must still find that the generator was stopped.
 // The figures without the stops are the truth, because run queue wait that members cause is part of
 // the measured system. Figures that are far from the truth must not be valid.
-func TestFullMachineExcusesNoStop(t *testing.T) {
+func TestStoppedGeneratorIsFoundOnAFullMachine(t *testing.T) {
 	settle.SkipUnderRace(t)
 	var rates Rates
 	waited, stops := 0, 0

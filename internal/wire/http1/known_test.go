@@ -9,7 +9,7 @@ import (
 
 // A connection that remembers heads must parse every response in the same way as a new connection,
 // no matter in which pieces it arrives.
-func TestKnownHeadsChangeNothing(t *testing.T) {
+func TestRememberedHeadsDoNotChangeParsing(t *testing.T) {
 	lines := []string{
 		"X-Idle: 1\r\n", "X-Idle: 2\r\n", "XConnection: close\r\n", "X: y\n", "Vary: Accept-Encoding\r\n",
 		"X-Index: 7\r\n", "X-Index: 8\r\n", "Connection: keep-alive\r\n", "Connection: close\r\n", "Keep-Alive: max=5\r\n",

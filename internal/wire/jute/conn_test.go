@@ -182,7 +182,7 @@ func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 }
 
 // Xids must stay positive: after the highest xid, they start again at 1.
-func TestXidsBeginAgain(t *testing.T) {
+func TestXidsStayPositive(t *testing.T) {
 	c := ready(t, Config{})
 	c.lastXid = 1<<31 - 2
 	for range 3 {

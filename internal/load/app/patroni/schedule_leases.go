@@ -13,7 +13,7 @@ const (
 	// idleLoopDelay is the delay from the start of the leader's loop to the start of a replica's
 	// loop, if no change wakes the replica.
 	idleLoopDelay = 500 * time.Millisecond
-	// maxRandomDelay is the range of the random delays that are added to the loops of replicas.
+	// maxRandomDelay limits the random delays that are added to the loops of replicas.
 	maxRandomDelay = 30 * time.Millisecond
 )
 

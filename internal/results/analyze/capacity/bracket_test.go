@@ -7,8 +7,8 @@ import (
 
 // The best estimate is not above the rate of a trial that missed the objective, even if the
 // evidence is too weak to count this rate as failed. The interval does not extend above the rate of
-// an overloaded trial. The lower end of the interval is a rate that held.
-func TestAnEstimateIsNotAboveWhatMissed(t *testing.T) {
+// an overloaded trial. The lower bound is a rate that held.
+func TestEstimateIsNotAboveARateThatMissedTheObjective(t *testing.T) {
 	s := New(Options{Goals: []Goal{{Name: "p99<50ms", Limit: 0.01, Span: 0.05, Percentile: true}}, TimeLimit: 25, InitialRate: 1600, MinRate: 10, MaxRate: 1e6})
 	tried := func(rate, share, served float64) Result {
 		one := Trial{Plan: Plan{Rate: rate, Warmup: 0.5, Window: 2, Purpose: Explore}, Length: 2, StartTime: float64(3 * len(s.Trials))}

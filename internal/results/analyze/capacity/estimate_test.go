@@ -9,7 +9,7 @@ import (
 )
 
 // The divergence is 0 if the shares are equal, and increases with their difference.
-func TestApart(t *testing.T) {
+func TestDivergenceIncreasesWithTheDifference(t *testing.T) {
 	for _, share := range []float64{1e-6, 0.001, 0.01, 0.3, 0.5, 0.99} {
 		if d := divergence(share, logit(share)); math.Abs(d) > 1e-12 {
 			t.Errorf("%g is %g apart from itself", share, d)
@@ -144,7 +144,7 @@ func TestProfileContainsTheCrossing(t *testing.T) {
 // Without a warm-up, no operations are in flight at the start of the window. If a store is as slow
 // as the objective allows, some operations are in flight at the end. This is not an overload. But
 // if the number in flight keeps growing, it is an overload.
-func TestAWindowThatBeginsEmptyIsNoOverload(t *testing.T) {
+func TestEmptyStartOfTheWindowIsNotMistakenForOverload(t *testing.T) {
 	slow := Trial{Plan: Plan{Rate: 22_656, Window: 10}, Length: 10}
 	over := slow
 	for i := range 10 { // 2,790 operations per second with a mean time of 340 ms

@@ -60,7 +60,7 @@ var models = []model{
 
 // At the declared capacity of a simulated server, the share of bad operations equals the limit. The
 // trial is so long that chance hardly matters.
-func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
+func TestSimulatedServersHaveTheirDeclaredCapacity(t *testing.T) {
 	settle.SkipUnderRace(t)
 	// M/M/1 has few independent causes, even in a long trial
 	for i, within := range []float64{0.25, 0.03} {
@@ -211,14 +211,14 @@ func someOptions() Options {
 	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, TimeLimit: 600, InitialRate: 100, MinRate: 10, MaxRate: 100_000}
 }
 
-func TestAnObjectiveThatHoldsNowhere(t *testing.T) {
+func TestObjectiveHoldsAtNoRate(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0.5 }, 0)
 	if r.Status != HoldsNowhere || r.Lower != 0 || !(r.Upper > 0 && r.Upper <= 10) {
 		t.Errorf("it is %+v", r)
 	}
 }
 
-func TestAnObjectiveThatHoldsAtAnyRate(t *testing.T) {
+func TestObjectiveHoldsAtEveryRate(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0 }, 0)
 	if r.Status != AtLeast || r.Lower != 100_000 || r.Closed() {
 		t.Errorf("it is %+v", r)
@@ -226,7 +226,7 @@ func TestAnObjectiveThatHoldsAtAnyRate(t *testing.T) {
 }
 
 // At rates that the generator cannot reach, the search learns nothing about the store.
-func TestAGeneratorThatIsTheLimit(t *testing.T) {
+func TestRatesThatTheGeneratorCannotReachAreNotKnown(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0 }, 5000)
 	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Reason, "above that rate, every trial was unusable (last reason: ") {
 		t.Errorf("it is %+v", r)
@@ -235,7 +235,7 @@ func TestAGeneratorThatIsTheLimit(t *testing.T) {
 
 // If the generator is late in a few trials, at any rate, the search does not end: void trials are
 // repeated.
-func TestAGeneratorThatIsLateForAWhile(t *testing.T) {
+func TestTrialsWithALateGeneratorAreRepeated(t *testing.T) {
 	for _, from := range []int{0, 1, 3, 6} {
 		o := someOptions()
 		o.TimeLimit = 300
@@ -351,7 +351,7 @@ func TestTriesInformativeRates(t *testing.T) {
 
 // A backlog that grows in every second certainly shows an overload. A single second with a pause
 // does not.
-func TestABacklogThatGrows(t *testing.T) {
+func TestGrowingBacklogIsOverload(t *testing.T) {
 	for name, one := range map[string]struct {
 		inFlight    []float64
 		least, most float64

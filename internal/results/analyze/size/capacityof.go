@@ -269,8 +269,8 @@ func (f *CapacityFinding) Known() bool {
 	return slices.ContainsFunc(f.Trials, func(t record.CapacityTrial) bool { return t.Holds })
 }
 
-// Width returns the width of the interval as a share of its middle. It returns false if the
-// interval has no upper end.
+// Width returns the width of the interval divided by its middle. It returns false if the interval
+// has no upper bound.
 func (f *CapacityFinding) Width() (float64, bool) {
 	if f.UpperPerSecond == nil || f.HoldsNowhere() || !f.Known() {
 		return 0, false

@@ -132,7 +132,7 @@ func TestLadderWithoutKneeOrLawHasAReason(t *testing.T) {
 
 // Invalid trials, and trials that did not reach their rate, are used neither for the knee nor for
 // the law.
-func TestLadderLeavesOut(t *testing.T) {
+func TestLadderExcludesInvalidAndSlowTrials(t *testing.T) {
 	l := laddersOf(openStep(100, 1, 0.2), openStep(200, 1.001, 0.42), openStep(400, 1, 0.9), openStep(800, 1, 2.2), openStep(1600, 0.999, 16), openStep(3200, 0.8, 900))[0]
 	if !l.Open || l.Steps[5].ExclusionReason == "" || l.Steps[4].ExclusionReason != "" || l.Steps[1].ExclusionReason != "" || l.MaxConcurrency != 16 {
 		t.Errorf("of rates: %+v", l)

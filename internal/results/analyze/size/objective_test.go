@@ -49,11 +49,11 @@ func TestInvalidObjectivesAreRefused(t *testing.T) {
 	}
 }
 
-// TestAPercentileThatFailedIsDisturbedAsThoseBelow checks percentiles at whose rank the operation
+// TestReasonsApplyToHigherFailedPercentiles checks percentiles at whose rank the operation
 // failed. If a reason about the generator applies to the next lower known percentile, it also
 // applies to the failed percentile: if an overloaded generator does not send an operation, this is
 // not the store's fault.
-func TestAPercentileThatFailedIsDisturbedAsThoseBelow(t *testing.T) {
+func TestReasonsApplyToHigherFailedPercentiles(t *testing.T) {
 	o, err := ParseObjective("p99<100ms")
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ type Use struct {
 	PerSecond bool // set if the values are amounts per second
 	// Used is the use at the load's rate, or NaN if the trials are not sufficient to estimate it.
 	Used float64
-	// AtCapacity is the use at the lower end of the capacity's interval.
+	// AtCapacity is the use at the lower bound of the capacity.
 	AtCapacity float64
 	Limit      float64 // 0 if unknown
 	// ExhaustedAt is the rate at which the resource is used up, or 0 if the trials are not
@@ -157,7 +157,7 @@ func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) sto
 		s.note("the recorded key space has %d keys, but the load's key space has %d: memory use and database size are rough estimates", first.KeySpace, load.KeySpace)
 	}
 	objective := Use{Resource: UseObjective, Unit: measure.Rate, Used: load.Rate, AtCapacity: f.LowerPerSecond, Limit: f.LowerPerSecond, ExhaustedAt: f.LowerPerSecond,
-		Method: "the load's rate as a share of the lower end of the capacity for " + f.Objective}
+		Method: "the load's rate as a share of the lower bound of the capacity for " + f.Objective}
 	if f.UpperPerSecond == nil {
 		objective.ExhaustedAt = 0 // the objective may also be met at higher rates
 		s.note("no tested rate missed the objective: the cluster may carry more than %.0f operations per second; search at higher rates", f.LowerPerSecond)
@@ -175,7 +175,7 @@ func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) sto
 	}
 	if n := len(points); n > 0 {
 		s.noteBeyond("the load's rate", load.Rate, points[0].rate, points[n-1].rate)
-		s.noteBeyond("the lower end of the capacity", f.LowerPerSecond, points[0].rate, points[n-1].rate)
+		s.noteBeyond("the lower bound of the capacity", f.LowerPerSecond, points[0].rate, points[n-1].rate)
 	}
 	if first.SharesMachine != nil && *first.SharesMachine {
 		s.note("the load generator shared the members' CPUs: on separate machines, the members have more CPU time")

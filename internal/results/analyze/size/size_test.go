@@ -20,8 +20,8 @@ func TestExtrapolatedUsesAreMarked(t *testing.T) {
 	}{
 		{950, 950, nil},
 		{500, 950, []string{"the load's rate is below the lowest"}},
-		{950, 2900, []string{"the lower end of the capacity is above the highest rate that met the objective in the search, 1000 per second"}},
-		{1500, 2900, []string{"the load's rate is above the highest", "the lower end of the capacity is above the highest"}},
+		{950, 2900, []string{"the lower bound of the capacity is above the highest rate that met the objective in the search, 1000 per second"}},
+		{1500, 2900, []string{"the load's rate is above the highest", "the lower bound of the capacity is above the highest"}},
 	} {
 		f := &CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: c.lower}, First: trial, Curve: []CapacityPoint{{trial, record.CapacityTrial{Rate: 1000, Holds: true}}}}
 		s, err := sizeBy(&record.Run{}, f, Load{Rate: c.load}, func(string) store.Sizer { return nil })

@@ -231,7 +231,7 @@ func TestIntervalsOfDisturbedMeansCoverTheTruth(t *testing.T) {
 }
 
 // A disturbance that makes times longer by a factor makes throughputs lower by the same factor.
-func TestEffectsTurnWithTheFigure(t *testing.T) {
+func TestEffectsOnTimesAndThroughputsAreReciprocal(t *testing.T) {
 	turn := func(r Repeats) Repeats {
 		turned := Repeats{Values: slices.Clone(r.Values), Effects: slices.Clone(r.Effects)}
 		for i := range turned.Values {

@@ -106,10 +106,11 @@ const minSpread = 1e-12
 // part of small claims may differ from that of large claims.
 const minSlopeError = 0.1
 
-// regress computes the slope of the regression of the values on their claims, within each sample.
-// slopeError is the larger of two standard errors. The first assumes that all residuals have the
-// same variance relative to their weight. The second makes no assumption about the variances
-// (White, "A Heteroskedasticity-Consistent Covariance Matrix Estimator", Econometrica 48, 1980).
+// regress fits one straight line to all samples: value = slope × claim + the sample's own constant.
+// A claim is the amount by which disturbances may have changed the value (see sample). slopeError
+// is the larger of two standard errors. The first assumes that all residuals have the same variance
+// relative to their weight. The second makes no assumption about the variances (White, "A
+// Heteroskedasticity-Consistent Covariance Matrix Estimator", Econometrica 48, 1980).
 func (e *estimate) regress(samples []sample, means [][2]float64) {
 	var xx, xy, scale, repeats float64
 	for k, s := range samples {

@@ -113,7 +113,8 @@ func TestAnEntryReachesAServer(t *testing.T) {
 	refused(t, to, "no key to log in with was found")
 }
 
-// Any configuration file results in a target and keys, or in one sentence.
+// For any configuration file, the result is either a target and keys, or an error message of one
+// sentence.
 func FuzzConfiguration(f *testing.F) {
 	for _, text := range []string{"", "Host db1\n  HostName %h\n  Port 22\n", "Match host db1\nUser x\n", "Host \"\n", "Host = \x00\n", "IdentityFile %\n", "Host !\n Port=1"} {
 		f.Add(text)

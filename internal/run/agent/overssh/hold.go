@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// ClaimOwnFolder claims the folder that the script created for this agent. The path self is that of
-// the agent's program. If the program is not in such a folder, ClaimOwnFolder does nothing. It also
-// removes the folders of other agents that were killed together with their shells, because nothing
-// owns these folders anymore, and reports each removal.
+// ClaimOwnFolder claims the folder that the script created for this agent. `self` is the path of
+// the agent's program. If the program is in such a folder, ClaimOwnFolder also removes the folders
+// of agents that were killed together with their shells, and reports each removal. If the program
+// is in any other folder, ClaimOwnFolder does nothing.
 func ClaimOwnFolder(self string, logf func(format string, args ...any)) {
 	folder := filepath.Dir(self)
 	if !strings.HasPrefix(filepath.Base(folder), host.AdoptedPrefix) {

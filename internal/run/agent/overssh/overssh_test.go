@@ -278,7 +278,7 @@ func TestRefusesUnusableMachines(t *testing.T) {
 }
 
 // If the folder cannot be created, the machine's error is reported.
-func TestAFolderThatCannotBeMade(t *testing.T) {
+func TestErrorOfAFolderThatCannotBeCreatedIsReported(t *testing.T) {
 	s := servers.StartSSH(t, "127.0.0.76")
 	to := reachable(t, s)
 	to.Dir = "/dev/null/it's"

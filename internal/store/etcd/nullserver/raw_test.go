@@ -37,9 +37,9 @@ func TestPipelining(t *testing.T) {
 	}
 }
 
-// TestStallHoldsEverything uses a clock that the test controls. It checks that the server sends
-// no response during a stall, and that it sends all of them at the stall's end.
-func TestStallHoldsEverything(t *testing.T) {
+// TestNoResponseIsSentDuringAStall uses a clock that the test controls. It checks that the server
+// sends no response during a stall, and that it sends all of them at the stall's end.
+func TestNoResponseIsSentDuringAStall(t *testing.T) {
 	clock := settle.NewClock()
 	address := start(t, 1, options("stall=1s@1s"), clock)[0]
 	c := dial(t, address)

@@ -42,7 +42,7 @@ func (s *session) headers(f h2.FrameHeader, p []byte) error {
 
 func (s *session) continuation(f h2.FrameHeader, p []byte) error {
 	if s.blockFor == 0 {
-		return newProtocolError(h2.ErrCodeProtocol, "a CONTINUATION frame does not follow a header block")
+		return newProtocolError(h2.ErrCodeProtocol, "received a CONTINUATION frame without a preceding HEADERS frame")
 	}
 	s.block = append(s.block, p...)
 	if len(s.block) > maxHeaders {

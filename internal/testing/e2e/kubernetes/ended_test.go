@@ -151,7 +151,7 @@ func reachable(t *testing.T, server string) string {
 }
 
 // The controller can run as a Job that has the permissions in deploy/kubernetes.
-func TestInside(t *testing.T) {
+func TestControllerRunsAsAKubernetesJob(t *testing.T) {
 	needsNode(t)
 	for _, file := range []string{"rights.yaml", "job.yaml"} {
 		text, err := os.ReadFile(filepath.Join("../../../../deploy/kubernetes", file))
