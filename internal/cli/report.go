@@ -175,7 +175,9 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	case "markdown":
 		parts = append(parts, part{name: "report.md", write: func(w io.Writer) error { return report.Markdown(w, report.Run(run, comparisons, "")) }})
 	default:
-		parts = append(parts, part{name: "report.txt", write: func(w io.Writer) error { return report.Text(w, report.Recorded(run, comparisons), a.Wide) }})
+		parts = append(parts, part{name: "report.txt", write: func(w io.Writer) error {
+			return report.Text(w, report.Recorded(run, comparisons), a.Wide)
+		}})
 	}
 	if f.out == "" {
 		for _, p := range parts {

@@ -167,12 +167,18 @@ func Cell(s string) string {
 // Writer makes everything that is written to it printable, as Lines does. It is the last step
 // before a terminal, so that no text can send commands to the terminal.
 type Writer struct {
-	out  io.Writer
-	rest []byte // the bytes of an incomplete character
+	out   io.Writer
+	rest  []byte // the bytes of an incomplete character
+	style Style
 }
 
 // NewWriter returns a Writer that writes to the given writer.
 func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
+
+// NewStyledWriter returns a Writer that writes to the given writer. If the style has colours, the
+// Writer keeps the control sequences that Style.Paint returns, and no others. Such a sequence must
+// not be divided between two calls of Write.
+func NewStyledWriter(to io.Writer, style Style) *Writer { return &Writer{out: to, style: style} }
 
 // Write implements io.Writer. If p ends within a character, Write keeps the incomplete character
 // for the next call.
@@ -182,7 +188,11 @@ func (w *Writer) Write(p []byte) (int, error) {
 		b = append(w.rest, p...)
 	}
 	complete := len(b) - incompleteBytes(b)
-	if _, err := w.out.Write(PrintableBytes(b[:complete])); err != nil {
+	printable := PrintableBytes
+	if w.style.Colour {
+		printable = printableInColour
+	}
+	if _, err := w.out.Write(printable(b[:complete])); err != nil {
 		return 0, err
 	}
 	w.rest = append([]byte(nil), b[complete:]...)

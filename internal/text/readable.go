@@ -180,6 +180,12 @@ func Table(w io.Writer, rows [][]string) error {
 // left returns true for it, and right-aligned otherwise. (text/tabwriter can align all columns only
 // to the same side.)
 func Align(indent string, rows [][]string, left func(column int) bool) string {
+	return AlignPainted(indent, rows, left, func(_, _ int, words string) string { return words })
+}
+
+// AlignPainted does the same as Align, and shows each cell as paint returns it. paint must not
+// change the width of the cell on the screen.
+func AlignPainted(indent string, rows [][]string, left func(column int) bool, paint func(row, column int, words string) string) string {
 	var width []int
 	for _, row := range rows {
 		for i, text := range row {
@@ -190,7 +196,7 @@ func Align(indent string, rows [][]string, left func(column int) bool) string {
 		}
 	}
 	var b strings.Builder
-	for _, row := range rows {
+	for n, row := range rows {
 		var line strings.Builder
 		line.WriteString(indent)
 		for i, text := range row {
@@ -198,10 +204,10 @@ func Align(indent string, rows [][]string, left func(column int) bool) string {
 			if i > 0 {
 				line.WriteString("  ")
 			}
-			if left(i) {
-				line.WriteString(text + pad)
+			if painted := paint(n, i, text); left(i) {
+				line.WriteString(painted + pad)
 			} else {
-				line.WriteString(pad + text)
+				line.WriteString(pad + painted)
 			}
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")

@@ -44,7 +44,7 @@ func (a *App) ExecuteRun(ctx context.Context, o runner.Options, rendering Render
 	}
 	d := a.Display(a.Screen)
 	defer d.Clear()
-	ctx, stop := Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
+	ctx, stop := d.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
 	if err := Reachable(ctx, rendering.Upload); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (a *App) Report(format string, f report.Finding) error {
 	case "markdown":
 		return report.Markdown(a.Stdout, f)
 	}
-	return report.Text(a.Stdout, f, a.Wide)
+	return report.StyledText(a.Stdout, f, a.Wide, a.Stdout.style)
 }
 
 // runError returns the error that determines the exit code. The error depends on the record and on

@@ -1,20 +1,21 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/vbauerster/mpb/v8/cwriter"
 
-	"github.com/quorumbench/quorumbench/internal/text"
-
+	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Intervals between progress lines if the output is not a terminal.
@@ -34,6 +35,14 @@ type Display struct {
 	live        *live      // nil for a single progress line
 	quiet       bool       // set if no progress is shown
 	drawnWidths []int      // widths of the lines that the next output replaces
+	// These fields are used only with a live view. input is the terminal from which keys are read,
+	// or nil. latest returns the line above the view. While the view is paused, it consists of the
+	// lines in frozen.
+	input  *os.File
+	keys   *keys
+	latest func(viewed bool) string
+	paused bool
+	frozen []viewLine
 	// These fields are used only without a terminal. step is the step that the last printed line
 	// showed. printed is the time at which that line was printed, and since is the time at which
 	// the step began.
@@ -59,6 +68,7 @@ func (a *App) Display(stream io.Writer) *Display {
 		d.width = func() int { return 0 }
 	case d.width() > 0:
 		d.live = newLive()
+		d.input, _ = a.Stdin.(*os.File)
 	}
 	return d
 }
@@ -104,10 +114,7 @@ func (d *Display) terminalWidth() int {
 // show displays a progress report of a run.
 func (d *Display) show(p runner.Progress) {
 	if p.Stage == runner.TrialDone {
-		if d.live != nil {
-			d.live.endTrial()
-		}
-		d.Line(doneLine(p))
+		d.add(judgedLine(p))
 		return
 	}
 	line := func(viewed bool) string { return progressLine(p, viewed) }
@@ -129,13 +136,9 @@ func (d *Display) update(step string, elapsed time.Duration, line func(viewed bo
 	if d.quiet {
 		return
 	}
-	if width := d.width(); width > 0 {
-		view := d.view(width)
-		lines := append([]string{line(len(view) > 0)}, view...)
-		for i := range lines {
-			lines[i] = cut(printableLine(lines[i]), width-1)
-		}
-		d.change(lines)
+	if d.width() > 0 {
+		d.latest = line
+		d.draw()
 		return
 	}
 	every := plainInterval
@@ -152,15 +155,98 @@ func (d *Display) update(step string, elapsed time.Duration, line func(viewed bo
 	d.line(line(false))
 }
 
+// draw replaces the progress lines on the terminal. While the view is paused, draw writes nothing
+// unless other output has erased the lines, so that users can select text.
+func (d *Display) draw() {
+	width := d.width()
+	if d.latest == nil || d.paused && len(d.drawnWidths) > 0 {
+		return
+	}
+	if !d.paused || d.frozen == nil {
+		view := d.view(width)
+		line := d.latest(len(view) > 0)
+		d.frozen = append([]viewLine{accented(line, errorsIn(line), text.Bad)}, view...)
+	}
+	lines := slices.Clone(d.frozen)
+	if len(lines) > 1 && d.keys.active() {
+		lines = append(lines, d.live.footer(d.paused))
+	}
+	for i := range lines {
+		lines[i] = lines[i].fit(width - 1)
+	}
+	d.change(lines)
+}
+
+// errorsIn returns the part of a progress line that reports errors, or an empty string if the line
+// reports none.
+func errorsIn(line string) string {
+	for part := range strings.SplitSeq(line, ", ") {
+		if n, ok := strings.CutSuffix(strings.TrimSuffix(part, "s"), " error"); ok && n != "0" {
+			return part
+		}
+	}
+	return ""
+}
+
 // view returns the lines of the live view that fit the terminal, or nil if the terminal is too
 // small for a live view.
-func (d *Display) view(width int) []string {
+func (d *Display) view(width int) []viewLine {
 	room := d.height() - 2
 	if d.live == nil || width < liveWidth || room <= liveHeight-2 {
 		return nil
 	}
+	if d.keys.active() {
+		room-- // for the footer
+	}
 	lines := d.live.lines(width)
 	return lines[:min(len(lines), room)]
+}
+
+// Interruptible does the same as the function Interruptible. If the display has a live view on a
+// terminal, it also begins to read keys, until Clear or the returned function is called.
+func (d *Display) Interruptible(ctx context.Context, announce func()) (context.Context, func()) {
+	if d.live != nil && d.input != nil {
+		d.keys = newKeys(d.input, d.press, d.suspend, d.resume)
+	}
+	ctx, stop := Interruptible(ctx, func() {
+		d.keys.interrupt()
+		announce()
+	})
+	return ctx, func() {
+		stop()
+		d.keys.end()
+	}
+}
+
+// press handles a key.
+func (d *Display) press(k key) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if k == pauseKey {
+		d.paused = !d.paused
+	} else {
+		d.live.press(k)
+		d.frozen = nil
+	}
+	if d.latest != nil {
+		d.erase()
+		d.draw()
+	}
+}
+
+// suspend erases the view before the program is stopped.
+func (d *Display) suspend() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.erase()
+}
+
+// resume draws the view again, below the output of other programs.
+func (d *Display) resume() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drawnWidths = nil
+	d.draw()
 }
 
 // Note prints a message from the program above the progress line.
@@ -172,30 +258,37 @@ func (d *Display) Note(text string) {
 }
 
 // Line prints a line above the progress line, unless no progress is shown.
-func (d *Display) Line(text string) {
+func (d *Display) Line(words string) { d.add(plainLine(words)) }
+
+func (d *Display) add(line viewLine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.quiet {
 		return
 	}
 	d.erase()
-	d.line(text)
+	d.write(line)
 }
 
-// Clear erases the progress line, so that other output can follow.
+// Clear erases the progress line and stops reading keys, so that other output can follow.
 func (d *Display) Clear() {
+	d.keys.end()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.erase()
+	d.latest = nil
 }
 
 // change replaces the progress lines on the terminal.
-func (d *Display) change(lines []string) {
-	_, _ = d.out.WriteString(d.eraseSequence() + strings.Join(lines, "\n") + "\n")
-	_ = d.out.Flush(0)
+func (d *Display) change(lines []viewLine) {
+	var all strings.Builder
+	all.WriteString(d.eraseSequence())
 	for _, line := range lines {
-		d.drawnWidths = append(d.drawnWidths, utf8.RuneCountInString(line))
+		all.WriteString(line.paint(text.Style{Colour: d.live != nil}) + "\n")
+		d.drawnWidths = append(d.drawnWidths, line.width())
 	}
+	_, _ = d.out.WriteString(all.String())
+	_ = d.out.Flush(0)
 }
 
 // eraseBeforeWrite returns a writer that erases the progress line before each write. The underlying
@@ -237,10 +330,16 @@ func (d *Display) eraseSequence() string {
 	return fmt.Sprintf("\x1b[%dA\x1b[J", rows) // moves the cursor up and erases to the end of the screen
 }
 
-// line writes a line that later updates do not erase. It ignores errors, because a run must
-// continue even if its display is closed.
-func (d *Display) line(text string) {
-	_, _ = d.out.WriteString(printableLine(text) + "\n")
+// line writes a line that later updates do not erase.
+func (d *Display) line(words string) { d.write(plainLine(words)) }
+
+// write writes a line that later updates do not erase. It ignores errors, because a run
+// must continue even if its display is closed.
+func (d *Display) write(line viewLine) {
+	for i := range line {
+		line[i].words = printableLine(line[i].words)
+	}
+	_, _ = d.out.WriteString(line.paint(text.Style{Colour: d.live != nil}) + "\n")
 	_ = d.out.Flush(0)
 }
 
@@ -317,6 +416,16 @@ func doneLine(p runner.Progress) string {
 	time := t.Headline()
 	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", trialHeading(p), text.PerSecond(t.PerSecond),
 		t.HeadlineTime().Phrase(), time.Percentile(50).Text(), time.Percentile(99).Text(), text.Plural(t.Errors, "error"), t.Verdict.State)
+}
+
+// judgedLine returns the line of doneLine with the verdict in a tone.
+func judgedLine(p runner.Progress) viewLine {
+	line := doneLine(p)
+	if p.Result == nil {
+		return plainLine(line)
+	}
+	state := p.Result.Verdict.State
+	return viewLine{{text.Plain, strings.TrimSuffix(line, string(state))}, {report.VerdictTone(state), string(state)}}
 }
 
 // rounded returns a duration rounded to whole seconds, at least 1s.

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/program"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -37,11 +38,19 @@ func sample(at time.Duration, name string, cpu, written float64) *record.Machine
 	return r
 }
 
+// plain returns lines without tones.
+func plain(lines []viewLine) (all []string) {
+	for _, l := range lines {
+		all = append(all, l.paint(text.Style{}))
+	}
+	return all
+}
+
 func TestLiveViewShowsSecondWindowProcessesAndEvents(t *testing.T) {
 	l := newLive()
 	open := &scenario.Trial{Name: "put", Repeat: 1}
 	open.Load.Arrival = scenario.Constant
-	if got := l.lines(100); got != nil {
+	if got := plain(l.lines(100)); got != nil {
 		t.Errorf("before the first second it shows %q", got)
 	}
 	l.machines([]*record.MachineRow{sample(0, "m1", 1, 0), record.NewMachineRow(noon, "disk sda")})
@@ -63,11 +72,11 @@ func TestLiveViewShowsSecondWindowProcessesAndEvents(t *testing.T) {
 		"    12:00:02 m1 synced slowly, 3 times so far",
 		"    12:00:00 m2 was elected leader",
 	}
-	if got := l.lines(100); strings.Join(got, "\n") != strings.Join(want, "\n") {
+	if got := plain(l.lines(100)); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("it shows\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	l.second(&scenario.Trial{Name: "get", Repeat: 1}, second(measure.Warmup, 0, 10, 0))
-	got := strings.Join(l.lines(100), "\n")
+	got := strings.Join(plain(l.lines(100)), "\n")
 	if strings.Contains(got, "m1") || strings.Contains(got, "errors") || strings.Contains(got, "due") || !strings.Contains(got, "  p50 ") {
 		t.Errorf("the next trial begins with\n%s", got)
 	}
@@ -80,11 +89,11 @@ func TestLiveViewOfALongTrialKeepsTwoMinutes(t *testing.T) {
 		l.second(trial, second(measure.Measured, i, 10+i, 0))
 		l.event(record.Event{Kind: fmt.Sprint(i)})
 	}
-	if len(l.rates) != maxStripColumns || len(l.tails) != maxStripColumns || len(l.events) != liveEvents || l.count != 3*maxStripColumns {
-		t.Errorf("it keeps %d rates, %d times and %d of %d events", len(l.rates), len(l.tails), len(l.events), l.count)
+	if len(l.now.second.rates) != maxStripColumns || len(l.now.phased.tails) != maxStripColumns || len(l.now.events) != liveEvents || l.now.count != 3*maxStripColumns {
+		t.Errorf("it keeps %d rates, %d times and %d of %d events", len(l.now.second.rates), len(l.now.phased.tails), len(l.now.events), l.now.count)
 	}
 	for _, width := range []int{40, 80, 300} {
-		for _, line := range l.lines(width)[2:4] {
+		for _, line := range plain(l.lines(width))[2:4] {
 			if n := utf8.RuneCountInString(line); n >= width {
 				t.Errorf("on %d columns a strip has %d: %q", width, n, line)
 			}

@@ -36,8 +36,8 @@ func TestObserversAreChained(t *testing.T) {
 	if want := []string{"progress", "second", "event", "progress"}; !slices.Equal(calls, want) {
 		t.Errorf("the first functions were called %v, not %v", calls, want)
 	}
-	if d.live.count != 1 || len(d.live.names) != 1 || d.live.trial == "" {
-		t.Errorf("the live view has %d events and %v", d.live.count, d.live.names)
+	if len(d.live.ended) != 1 || d.live.ended[0].count != 1 || len(d.live.ended[0].names) != 1 {
+		t.Errorf("the live view keeps %+v", d.live.ended)
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(c)

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+
+	"golang.org/x/term"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -61,12 +64,18 @@ func makePrintable(args []any) {
 // Output is a writer that makes text printable before it passes the text to an underlying writer.
 // It keeps the first error from the underlying writer.
 type Output struct {
-	out *text.Writer
-	Err error // first error from the underlying writer
+	out   *text.Writer
+	style text.Style
+	Err   error // first error from the underlying writer
 }
 
-// NewOutput returns an Output that writes to a writer.
-func NewOutput(to io.Writer) *Output { return &Output{out: text.NewWriter(to)} }
+// NewOutput returns an Output that writes to a writer. It uses colours if the writer is a terminal
+// that supports them.
+func NewOutput(to io.Writer) *Output {
+	file, ok := to.(*os.File)
+	style := text.Style{Colour: ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	return &Output{out: text.NewStyledWriter(to, style), style: style}
+}
 
 // Flush writes buffered text, such as an incomplete character.
 func (o *Output) Flush() {

@@ -1,6 +1,9 @@
 package analyze
 
-import "github.com/quorumbench/quorumbench/internal/results/record"
+import (
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
 
 // Table is a table in a report.
 type Table struct {
@@ -63,6 +66,10 @@ type Cell struct {
 	Kind      CellKind
 	// Doubted is set if the error of the figure may be larger than a valid verdict allows.
 	Doubted bool
+	// Worst is set if the figure is the worst of several different figures in its column.
+	Worst bool
+	// Judged is set if the text is a verdict. It is the worst state in the text.
+	Judged verdict.State
 }
 
 // CellKind describes what a cell contains.

@@ -7,12 +7,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // tableColumn is a table column, with the function that returns the column's cell for a row.
 type tableColumn struct {
 	Column
-	cell func(*Row) Cell
+	cell   func(*Row) Cell
+	figure *record.Figure // nil if the column contains no figure
 }
 
 // Tables returns the tables with the results of a run: closed loops come first, then open loops.
@@ -83,7 +85,7 @@ func table(kind TableKind, rows []*Row, columns []tableColumn, notes *FootnoteLi
 		OmitsRepeats: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.ComparableTrials()) < len(r.Done) })}
 	columns = slices.Concat(columns, figureColumns(kind, rows, notes))
 	if kind != WatchEvents {
-		columns = append(columns, tableColumn{Column{Title: "verdict", LeftAligned: true}, func(r *Row) Cell { return Cell{Text: JudgeTrials(r.Trials).String()} }})
+		columns = append(columns, tableColumn{Column: Column{Title: "verdict", LeftAligned: true}, cell: func(r *Row) Cell { return VerdictCell(JudgeTrials(r.Trials)) }})
 	}
 	for _, c := range columns {
 		t.SumsMembers = t.SumsMembers || c.SumsMembers
@@ -98,13 +100,53 @@ func table(kind TableKind, rows []*Row, columns []tableColumn, notes *FootnoteLi
 		}
 		t.Rows = append(t.Rows, cells)
 	}
+	for i, c := range columns {
+		if c.figure != nil {
+			markWorst(t.Rows, i, c.figure.Direction)
+		}
+	}
 	t.Footnotes = notes.Texts
 	return t
 }
 
+// VerdictCell returns a cell with a verdict.
+func VerdictCell(j CombinedVerdict) Cell {
+	return Cell{Text: j.String(), Judged: verdict.State(j.State)}
+}
+
+// markWorst marks the worst figures of a column. It marks none if all known figures are equal, or if
+// neither high nor low figures are better.
+func markWorst(rows [][]Cell, column int, better record.Direction) {
+	worse := func(a, b record.Value) bool {
+		if a.Failed || b.Failed {
+			return a.Failed && !b.Failed
+		}
+		return better == record.HigherIsBetter && a.Number < b.Number || better == record.LowerIsBetter && a.Number > b.Number
+	}
+	var worst record.Value
+	differ := false
+	for _, row := range rows {
+		v := row[column].Value
+		switch {
+		case !v.Known && !v.Failed:
+		case !worst.Known && !worst.Failed:
+			worst = v
+		case worse(v, worst):
+			worst, differ = v, true
+		default:
+			differ = differ || worse(worst, v)
+		}
+	}
+	for _, row := range rows {
+		if v := row[column].Value; differ && (v.Known || v.Failed) {
+			row[column].Worst = !worse(worst, v)
+		}
+	}
+}
+
 // words returns a column that contains a text about the trial.
 func words(title string, leftAligned bool, describe func(*record.Trial) string) tableColumn {
-	return tableColumn{Column{Title: title, LeftAligned: leftAligned}, func(r *Row) Cell { return Cell{Text: describe(r.First())} }}
+	return tableColumn{Column: Column{Title: title, LeftAligned: leftAligned}, cell: func(r *Row) Cell { return Cell{Text: describe(r.First())} }}
 }
 
 // labels returns the columns that identify a row. If there are several trials, the first column is
@@ -115,11 +157,11 @@ func labels(all []*Row, notes *FootnoteList) []tableColumn {
 	if len(all) > 1 {
 		columns = append(columns, words("trial", true, func(t *record.Trial) string { return t.Name }))
 	}
-	columns = append(columns, tableColumn{Column{Title: "operation", LeftAligned: true, Condition: true}, func(r *Row) Cell { return Cell{Text: operation(r.First())} }},
-		tableColumn{Column{Title: "consistency", LeftAligned: true, Condition: true, Drop: dropExtra}, func(r *Row) Cell {
+	columns = append(columns, tableColumn{Column: Column{Title: "operation", LeftAligned: true, Condition: true}, cell: func(r *Row) Cell { return Cell{Text: operation(r.First())} }},
+		tableColumn{Column: Column{Title: "consistency", LeftAligned: true, Condition: true, Drop: dropExtra}, cell: func(r *Row) Cell {
 			return Cell{Text: text.OrDash(r.First().Consistency), Notes: notes.MarkWeakerReads(r.First())}
 		}},
-		tableColumn{Column{Title: "target", LeftAligned: true, Condition: true, Drop: dropExtra}, func(r *Row) Cell { return Cell{Text: r.First().Target.String()} }})
+		tableColumn{Column: Column{Title: "target", LeftAligned: true, Condition: true, Drop: dropExtra}, cell: func(r *Row) Cell { return Cell{Text: r.First().Target.String()} }})
 	for _, f := range facets() {
 		if !f.shared(all) {
 			columns = append(columns, label(f))
@@ -198,7 +240,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []tableColu
 		columns = append(columns, tableColumn{Column{Title: f.Title, Wide: f.Wide, SumsMembers: f.SumsMembers, Drop: p.drop}, func(r *Row) Cell {
 			v, share := r.Figure(&f)
 			return Cell{Kind: FigureValueCell, Value: v, Share: share, Doubted: v.Known && r.Doubts(f.Name)}
-		}})
+		}, &f})
 		if p.hasCertainty {
 			columns = append(columns, certaintyColumn(&f, rows, notes)...)
 		}
@@ -219,7 +261,7 @@ func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []table
 		return nil
 	}
 	says := basisFootnotes(known)
-	return []tableColumn{{Column{Title: "interval", Drop: dropInterval}, func(r *Row) Cell {
+	return []tableColumn{{Column: Column{Title: "interval", Drop: dropInterval}, cell: func(r *Row) Cell {
 		cell := Cell{Kind: CertaintyCell, Certainty: known[r]}
 		if c := cell.Certainty; c != nil {
 			cell.Notes = []int{notes.Mark(says[c.Basis])}

@@ -20,8 +20,10 @@ func effectParts(out layout, e *faults.Effect) {
 	if e.Fault.Failure != "" {
 		out.addLines("The fault differed from the request: " + e.Fault.Failure)
 	}
-	out.addLines("", fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
-		text.PerSecond(*t.Rate), text.FormatDuration(t.Duration), analyze.JudgeTrials([]*record.Trial{t})))
+	judged := analyze.JudgeTrials([]*record.Trial{t})
+	out.blank()
+	out.accented(fmt.Sprintf("%s %s, %s; load %s for %s; verdict %s.", t.Store, t.Version, text.Plural(uint64(max(t.Members, 0)), "member"),
+		text.PerSecond(*t.Rate), text.FormatDuration(t.Duration), judged), judged.State, VerdictTone(t.Verdict.State))
 }
 
 func effectObject(e *faults.Effect) (o record.Object) {

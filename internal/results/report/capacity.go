@@ -124,7 +124,7 @@ func capacityCurve(f *size.CapacityFinding) *Table {
 		t.Columns = append(t.Columns, analyze.Column{Title: fmt.Sprintf("p%g", p)})
 	}
 	t.Columns = append(t.Columns, analyze.Column{Title: "bad"}, analyze.Column{Title: "window"},
-		analyze.Column{Title: "objective", LeftAligned: true}, analyze.Column{Title: "purpose", LeftAligned: true}, analyze.Column{Title: "verdict", LeftAligned: true})
+		analyze.Column{Title: objectiveTitle, LeftAligned: true}, analyze.Column{Title: "purpose", LeftAligned: true}, analyze.Column{Title: "verdict", LeftAligned: true})
 	if f.Parameter != "" {
 		t.Columns[0].Title = "due"
 		t.Columns = append([]analyze.Column{{Title: f.Parameter}}, t.Columns...)
@@ -136,8 +136,26 @@ func capacityCurve(f *size.CapacityFinding) *Table {
 			cells = append([]string{text.Number(p.Value)}, cells...)
 		}
 		t.add(cells...)
+		t.tones = append(t.tones, pointTones(p, slices.IndexFunc(t.Columns, func(c analyze.Column) bool { return c.Title == objectiveTitle })))
 	}
 	return t
+}
+
+// objectiveTitle is the title of the column that states whether a trial met the objective. The
+// columns with the purpose and the verdict follow.
+const objectiveTitle = "objective"
+
+// pointTones returns the tones of the cells for one trial of a search. before is the number of cells
+// before the column objectiveTitle.
+func pointTones(p *size.CapacityPoint, before int) []text.Tone {
+	objective := text.Bad
+	switch {
+	case !p.Counts() || p.VoidReason != "":
+		objective = text.Doubtful
+	case p.Holds:
+		objective = text.Good
+	}
+	return append(make([]text.Tone, before), objective, text.Plain, VerdictTone(p.Trial.Verdict.State))
 }
 
 // pointCells returns the cells for one trial of a search.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -41,7 +42,7 @@ func withoutVote(out layout, t *record.Trial) {
 func perfResult(out layout, c *analyze.PerfCheck, verbose bool) {
 	t := c.Trial
 	withoutVote(out, t)
-	out.addLines(c.Lines...)
+	outcomes(out, c.Lines...)
 	absentParts(out, t)
 	if c.NotSent > 0 {
 		out.addLines(fmt.Sprintf("%s writes were not sent, because the limit of %d operations in flight was reached", text.Count(c.NotSent), t.MaxInFlight))
@@ -67,11 +68,27 @@ func perfResult(out layout, c *analyze.PerfCheck, verbose bool) {
 	}
 	switch {
 	case c.UndecidedReason != "":
-		out.addLines("NOT KNOWN: " + c.UndecidedReason)
+		outcomes(out, "NOT KNOWN: "+c.UndecidedReason)
 	case c.Pass && t.Cleanup.Err() == nil:
-		out.addLines("PASS")
+		outcomes(out, "PASS")
 	default:
-		out.addLines("FAIL")
+		outcomes(out, "FAIL")
+	}
+}
+
+// outcomes adds lines. If a line begins with the outcome of a check, the outcome has a tone.
+func outcomes(to layout, lines ...string) {
+	for _, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "PASS"):
+			to.accented(line, "PASS", text.Good)
+		case strings.HasPrefix(line, "FAIL"):
+			to.accented(line, "FAIL", text.Bad)
+		case strings.HasPrefix(line, "NOT KNOWN"):
+			to.accented(line, "NOT KNOWN", text.Doubtful)
+		default:
+			to.addLines(line)
+		}
 	}
 }
 
@@ -140,9 +157,9 @@ func scaleParts(out layout, c *analyze.ScaleCheck, verbose bool) {
 func scaleResult(out layout, c *analyze.ScaleCheck, verbose bool) {
 	t, first := c.Trial, &c.Members[0]
 	withoutVote(out, t)
-	out.addLines(c.Lines...)
+	outcomes(out, c.Lines...)
 	if len(c.ByError) == 0 {
-		out.addLines(fmt.Sprintf("PASS: Approximate system memory used : %.2f MB.", first.Memory.MB()))
+		outcomes(out, fmt.Sprintf("PASS: Approximate system memory used : %.2f MB.", first.Memory.MB()))
 	}
 	absentParts(out, t)
 	for i := range c.Members {
@@ -204,7 +221,7 @@ func diskParts(out layout, c *analyze.DiskCheck) {
 		case !o.Pass:
 			word = "FAIL"
 		}
-		out.addLines(fmt.Sprintf("%s: %s: %s", word, o.Store, o.Text))
+		outcomes(out, fmt.Sprintf("%s: %s: %s", word, o.Store, o.Text))
 	}
 }
 

@@ -53,7 +53,7 @@ func membersParts(out layout, c *analyze.MembersCheck) {
 	for _, m := range t.Absent {
 		out.addLines("Not measured: " + m.Reason)
 	}
-	out.addLines(membersVerdict(c)...)
+	outcomes(out, membersVerdict(c)...)
 }
 
 // membersVerdict returns the last lines of the report. They list the slow members, or state that no

@@ -32,7 +32,8 @@ type layout interface {
 	title(name, words string)
 	lead(lines ...string) // lead adds lines below the title
 	heading(head string)
-	addLines(lines ...string) // addLines adds lines of text
+	addLines(lines ...string)                   // addLines adds lines of text
+	accented(line, word string, tone text.Tone) // accented adds a line of text in which the given word has a tone
 	facts(groups ...[]analyze.Fact)
 	block(lines []string) // block adds lines that are already aligned
 	table(t *Table)       // table adds a table with its heading and notes
@@ -45,10 +46,13 @@ type layout interface {
 	places(lines ...string) // places adds paths on this machine, which only the terminal shows
 }
 
-// Text writes a finding as text for a terminal. The text is at most text.ScreenWidth columns wide.
-// If wide is set, Text shows all columns and details, and does not wrap lines.
-func Text(w io.Writer, f Finding, wide bool) error {
-	to := textLayout{wide: wide}
+// Text writes a finding as text. The text is at most text.ScreenWidth columns wide. If wide is set,
+// Text shows all columns and details, and does not wrap lines.
+func Text(w io.Writer, f Finding, wide bool) error { return StyledText(w, f, wide, text.Style{}) }
+
+// StyledText does the same as Text, in the given style.
+func StyledText(w io.Writer, f Finding, wide bool, style text.Style) error {
+	to := textLayout{wide: wide, style: style}
 	f.parts(&to)
 	_, err := to.WriteTo(w)
 	return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // markdownLayout writes a finding as Markdown.
@@ -47,6 +48,8 @@ func (l *markdownLayout) addLines(lines ...string) {
 		l.WriteString(paragraph(line) + "\n")
 	}
 }
+
+func (l *markdownLayout) accented(line, _ string, _ text.Tone) { l.addLines(line) }
 
 func (l *markdownLayout) table(t *Table) {
 	if t.Heading != "" {

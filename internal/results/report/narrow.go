@@ -187,21 +187,33 @@ func widest(lines []string) (width int) {
 	return width
 }
 
-// text returns the aligned titles and rows.
-func (f *fitted) text() string {
+// tone returns the tone of a cell.
+func (t *Table) tone(row, column int) text.Tone {
+	if row < 0 || row >= len(t.tones) || column >= len(t.tones[row]) {
+		return text.Plain
+	}
+	return t.tones[row][column]
+}
+
+// text returns the aligned titles and rows in the given style.
+func (f *fitted) text(style text.Style) string {
 	var titles [][]string
 	for _, column := range f.visible {
 		titles = append(titles, f.title(column))
 	}
 	lines := text.Stack(titles, true)
-	for _, row := range f.Rows {
+	rows := slices.Repeat([]int{-1}, len(lines)) // the row to which each line belongs; -1 for titles
+	for i, row := range f.Rows {
 		var cells [][]string
 		for _, column := range f.visible {
 			cells = append(cells, f.cell(column, row[column]))
 		}
-		lines = append(lines, text.Stack(cells, false)...)
+		for _, line := range text.Stack(cells, false) {
+			lines, rows = append(lines, line), append(rows, i)
+		}
 	}
-	return text.Align(f.indent, lines, func(i int) bool { return f.Columns[f.visible[i]].LeftAligned })
+	return text.AlignPainted(f.indent, lines, func(i int) bool { return f.Columns[f.visible[i]].LeftAligned },
+		func(line, i int, words string) string { return style.Paint(f.tone(rows[line], f.visible[i]), words) })
 }
 
 // notes returns the lines below the table: the notes that apply to visible cells, and a list of the

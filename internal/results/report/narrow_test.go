@@ -48,7 +48,7 @@ func TestNarrowTablesFitAndNameHiddenColumns(t *testing.T) {
 	for range 2000 {
 		table := randomTable(random)
 		f := table.fit(false)
-		shown := f.text()
+		shown := f.text(text.Style{})
 		for line := range strings.Lines(shown) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > text.ScreenWidth {
 				t.Fatalf("a line has %d columns:\n%s", n, shown)
@@ -113,6 +113,6 @@ func BenchmarkFit(b *testing.B) {
 		table.add(next...)
 	}
 	for b.Loop() {
-		_ = table.fit(false).text()
+		_ = table.fit(false).text(text.Style{})
 	}
 }

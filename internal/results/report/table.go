@@ -4,8 +4,10 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // heading returns the heading of a table. The heading states which kind of times the table shows.
@@ -39,6 +41,7 @@ type Table struct {
 	Heading string
 	Columns []analyze.Column
 	Rows    [][]string
+	tones   [][]text.Tone // tones of the cells, by row; a row may be missing
 	// Footnotes are the sentences to which the superscript numbers in cells refer, starting with 1.
 	Footnotes   []string
 	HasDoubted  bool     // some figure has the doubtMark
@@ -57,11 +60,12 @@ const (
 func TableOf(t *analyze.Table) *Table {
 	out := &Table{Heading: heading(t), Columns: t.Columns, Footnotes: t.Footnotes, HasDoubted: t.Doubted, SumsMembers: t.SumsMembers}
 	for _, row := range t.Rows {
-		cells := make([]string, 0, len(row))
+		cells, tones := make([]string, 0, len(row)), make([]text.Tone, 0, len(row))
 		for i := range row {
-			cells = append(cells, cell(&row[i]))
+			cells, tones = append(cells, cell(&row[i])), append(tones, toneOf(&row[i]))
 		}
 		out.add(cells...)
+		out.tones = append(out.tones, tones)
 	}
 	if t.Repeated {
 		of := ""
@@ -118,6 +122,30 @@ func cell(c *analyze.Cell) string {
 		return Value(c.Value) + " (" + Value(c.Share) + ")"
 	}
 	return Value(c.Value) + doubtSuffix(c.Doubted) + marks(c.Notes)
+}
+
+// toneOf returns the tone of a cell.
+func toneOf(c *analyze.Cell) text.Tone {
+	switch {
+	case c.Kind == analyze.JudgementCell && c.Change.Judgement.Word == stats.Worse, c.Worst:
+		return text.Bad
+	case c.Kind == analyze.JudgementCell && c.Change.Judgement.Word == stats.Better:
+		return text.Good
+	}
+	return VerdictTone(c.Judged)
+}
+
+// VerdictTone returns the tone of a verdict.
+func VerdictTone(s verdict.State) text.Tone {
+	switch s {
+	case verdict.Valid:
+		return text.Good
+	case verdict.Suspect:
+		return text.Doubtful
+	case verdict.Invalid:
+		return text.Bad
+	}
+	return text.Plain
 }
 
 // doubtMark follows a figure that is one of the reasons for the verdict.

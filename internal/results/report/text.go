@@ -14,7 +14,8 @@ import (
 // and omits details. If wide is set, the text includes all details, and lines are not wrapped.
 type textLayout struct {
 	bytes.Buffer
-	wide bool
+	wide  bool
+	style text.Style
 }
 
 func (l *textLayout) detailed() bool           { return l.wide }
@@ -33,7 +34,7 @@ func (l *textLayout) fitted(t *Table) (notes []string) {
 	if len(f.commonConditions) > 0 {
 		l.addLines(f.indent + strings.Join(f.commonConditions, ", "))
 	}
-	l.WriteString(f.text())
+	l.WriteString(f.text(l.style))
 	return f.notes()
 }
 
@@ -77,6 +78,12 @@ func (l *textLayout) wrapped(line string, indent int) {
 		}
 		l.WriteString(strings.Join(parts, "\n") + "\n")
 	}
+}
+
+func (l *textLayout) accented(line, word string, tone text.Tone) {
+	plain := textLayout{wide: l.wide}
+	plain.addLines(line)
+	l.WriteString(strings.Replace(plain.String(), word, l.style.Paint(tone, word), 1))
 }
 
 func (l *textLayout) table(t *Table) {

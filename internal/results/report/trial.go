@@ -76,7 +76,7 @@ func measuredParts(out layout, t *record.Trial) {
 		fairnessParts(out, row)
 	}
 	out.blank()
-	out.addLines("Verdict: " + string(t.Verdict.State))
+	out.accented("Verdict: "+string(t.Verdict.State), string(t.Verdict.State), VerdictTone(t.Verdict.State))
 	reasons := make([]string, 0, len(t.Verdict.Reasons))
 	for _, r := range t.Verdict.Reasons {
 		reasons = append(reasons, r.String())

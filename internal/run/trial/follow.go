@@ -24,6 +24,7 @@ func (w *monitor) followerConfig() cluster.Config {
 		Admin: w.m.admin, Members: n, Interval: every, CompletedOperations: func() uint64 { return w.done() },
 		OnResponse: func(i int, asked, ended time.Time, e store.Member) {
 			w.handleChanges(w.m.update(i, n, asked, ended, e))
+			w.out.Members(w.m.states())
 		},
 	}
 }

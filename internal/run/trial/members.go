@@ -149,6 +149,28 @@ func (m *members) status() store.Status {
 	return s
 }
 
+// states returns the current state of each member for the observer of the record.
+func (m *members) states() []record.MemberState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.view == nil {
+		return nil
+	}
+	leader, _ := m.view.Leader()
+	var all []record.MemberState
+	for i, e := range m.view.Members() {
+		s := record.MemberState{Name: e.Name, ID: e.ID, Role: e.Role, Lost: e.Err != nil}
+		switch {
+		case i == leader:
+			s.Role = kv.Leader
+		case s.Role == kv.Leader: // another member has become leader since its last response
+			s.Role = kv.UnknownRole
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
 // leaderTerm returns the latest term whose leader is known, or 0.
 func (m *members) leaderTerm() uint64 {
 	m.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Side holds the values of one condition, such as the machine, for the run and for its baseline.
@@ -144,16 +145,20 @@ func (p *Pair) labels(notes *analyze.FootnoteList) []analyze.Cell {
 // rows returns one table row for each of the pair's figures.
 func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows [][]analyze.Cell) {
 	for _, f := range p.Figures {
-		judged, base := analyze.JudgeFigure(f.Figure.Name, p.AllNew).String(), analyze.JudgeFigure(f.Figure.Name, p.AllBase).String()
-		if base != judged {
-			judged += "; baseline " + base
+		now, base := analyze.JudgeFigure(f.Figure.Name, p.AllNew), analyze.JudgeFigure(f.Figure.Name, p.AllBase)
+		judged := analyze.VerdictCell(now)
+		if base.String() != now.String() {
+			judged.Text += "; baseline " + base.String()
+		}
+		if worse := verdict.State(base.State); worse.Worse(judged.Judged) {
+			judged.Judged = worse
 		}
 		interval := analyze.Cell{Kind: analyze.ChangeIntervalCell, Change: f.Change}
 		if p.Dependent && f.Change.Known && f.Change.Interval {
 			interval.Notes = []int{notes.Mark(analyze.DependentNote)}
 		}
 		rows = append(rows, slices.Concat(labels, []analyze.Cell{{Text: f.Title}, {Kind: analyze.FigureValueCell, Value: f.Base}, {Kind: analyze.FigureValueCell, Value: f.Current},
-			{Kind: analyze.ChangeCell, Change: f.Change}, interval, {Kind: analyze.JudgementCell, Change: f.Change}, {Text: judged}}))
+			{Kind: analyze.ChangeCell, Change: f.Change}, interval, {Kind: analyze.JudgementCell, Change: f.Change}, judged}))
 		labels = make([]analyze.Cell, len(labels))
 	}
 	return rows
