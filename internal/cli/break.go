@@ -168,6 +168,7 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 		} else {
 			a.SuggestNext("quorumbench report %s --format html --out PAGE (shows the outage in charts)", command.ShellQuote(f.out))
 		}
+		a.Also(f.out)
 	}
 	return err
 }

@@ -300,7 +300,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 		say = func(s string) { a.PrintNote("%s", s) }
 	}
 	defer d.Clear()
-	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
+	ctx, stop := d.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
 	asked := record.CommandLineSettings{Exec: f.exec}
 	if f.dataDir != "" {
@@ -355,6 +355,7 @@ func (a *commandLine) suggestAfterSearch(f *capacityFlags, dir string, found *si
 	default:
 		a.SuggestNext("quorumbench capacity share %s --rate R (estimates the share of the capacity that R operations per second use)", command.ShellQuote(dir))
 	}
+	a.Also(dir)
 }
 
 // slowStartReason returns the reason why a store is slow right after its start, or an empty string

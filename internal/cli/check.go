@@ -114,7 +114,7 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 		return err
 	}
 	own := s.Trials[0].Cluster.RunningCluster == nil // the command starts the cluster and stops it
-	ctx, stop := command.Interruptible(ctx, func() {
+	ctx, stop := b.Interruptible(ctx, func() {
 		if own {
 			b.Note("stopping; press Ctrl-C again to stop at once")
 		} else {
@@ -314,6 +314,9 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 		case isOnlyCode(err, command.ExitUndecided):
 			a.SuggestNext("repeat the check on a machine with less other load")
 		}
+		if err == nil || err.Error() == "" {
+			a.Also(f.out)
+		}
 	}
 	return err
 }
@@ -386,6 +389,7 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 	})
 	if err == nil && f.format == "text" {
 		a.SuggestNext("quorumbench check perf%s (checks whether the cluster can carry a load)", f.SelectionFlags())
+		a.Also(f.out)
 	}
 	return err
 }

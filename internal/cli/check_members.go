@@ -82,6 +82,9 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 		case isOnlyCode(err, command.ExitFailed):
 			a.SuggestNext("quorumbench check disk DIR (run this on the slow member's machine, with its data folder)")
 		}
+		if err == nil || err.Error() == "" {
+			a.Also(f.out)
+		}
 	}
 	return err
 }

@@ -16,6 +16,15 @@ func (a *App) SuggestNext(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // there is no place to report an error
 }
 
+// Also prints, below the line of Next, how to see what limited a run and how to compare it with
+// another run. dir is the run directory; if it is empty, Also prints nothing.
+func (a *App) Also(dir string) {
+	if dir != "" {
+		dir = ShellQuote(printableLine(dir))
+		_, _ = fmt.Fprintf(a.Stderr, "Also: quorumbench report %s --wide (shows what limited it)\n      quorumbench compare %s RUN (compares it with another run)\n", dir, dir)
+	}
+}
+
 // RepeatCommand returns the current command line with a flag added or replaced, quoted for a shell.
 // It omits passwords. It replaces the run directory with DIR, because that directory is no longer
 // empty.
