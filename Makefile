@@ -233,6 +233,17 @@ bench-verdict:
 hosts-demo: build servers
 	go run ./tools/hostsdemo
 
+# Draws the pictures of the live view and of a report's overview in the README. Needs Chromium and an
+# otherwise idle machine.
+.PHONY: pictures
+pictures: build servers
+	rm -rf bin/pictures && mkdir bin/pictures
+	go run ./tools/terminalsvg -after 36s -out docs/pictures/live-view.svg \
+		bin/quorumbench run tools/terminalsvg/live-view.yaml --out bin/pictures/live-view
+	bin/quorumbench run tools/terminalsvg/overview.yaml --out bin/pictures/overview --progress none
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,470 \
+		--screenshot=docs/pictures/report-overview.png file://$(CURDIR)/bin/pictures/overview/report.html
+
 # Compares zetcd with ZooKeeper and with etcd. With CETCD=PATH, it also compares cetcd with Consul
 # and with etcd.
 .PHONY: proxies-table

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -17,35 +16,56 @@ import (
 // The sizes of a live view.
 const (
 	maxStripColumns = 120 // maximum number of seconds that a strip shows
-	liveEvents      = 3   // maximum number of events that the view shows
+	liveEvents      = 4   // maximum number of events that the view shows
 	liveWidth       = 40  // minimum number of terminal columns for a live view
 	liveHeight      = 12  // minimum number of terminal lines for a live view, including the prompt
+	liveTrials      = 200 // maximum number of ended trials that the view keeps
 )
 
-// live is the state of the current trial for a view that changes in place. The view shows the
-// figures of the last second and of the whole phase, strips of the last two minutes, the CPU and
-// disk usage of each process, and the latest events. It only writes lines and erases them again. It
-// never changes the terminal's modes, so nothing has to be restored after a crash.
+// live is the state of a view that changes in place. The view shows the current trial or an ended
+// one.
 type live struct {
-	mu            sync.Mutex
-	trial         string
+	mu      sync.Mutex
+	now     *liveTrial
+	ended   []*liveTrial // the latest ended trials
+	back    int          // number of trials between the current trial and the trial that is shown
+	average bool         // show averages of the phase instead of the latest second
+	scratch *measure.Histogram
+	members []record.MemberState
+}
+
+// liveTrial holds the figures of one trial: those of the last second and of the whole phase, strips
+// of the last two minutes, the resource use of each process, and the latest events.
+type liveTrial struct {
+	name          string   // with the number of the repeat
+	head          viewLine // the result of an ended trial
 	phase         measure.Phase
-	rates         []float64 // successes per second, the latest last
-	medians       []float64 // p50 in nanoseconds; NaN if unknown
-	tails         []float64 // p99 in nanoseconds; NaN if unknown
+	second        strips // of single seconds
+	phased        strips // of the phase up to each second
 	lastFigures   liveFigures
 	phaseFigures  liveFigures
 	responseTimes *measure.Histogram // response times of the phase
-	scratch       *measure.Histogram
 	failed        uint64
 	done          float64 // successes of the phase
 	seconds       float64 // of the phase
 	samples       record.ProcessUses
-	names         []string          // names of processes, in the order in which their use became known
-	uses          map[string]string // by name
-	events        []liveEvent       // latest events, at most one per kind and member
-	count         int               // events of the trial
+	names         []string // names of processes, in the order in which their use became known
+	uses          map[string]record.ProcessUse
+	members       []record.MemberState
+	replies       map[uint64]*replies // by ID of the member
+	events        []liveEvent         // latest events, at most one per kind and member
+	count         int                 // events of the trial
 }
+
+// strips holds the latest values of the strips, the latest last.
+type strips struct {
+	rates   []float64 // successes per second
+	medians []float64 // p50 in nanoseconds; NaN if unknown
+	tails   []float64 // p99 in nanoseconds; NaN if unknown
+}
+
+// replies counts the successes to which a member replied.
+type replies struct{ perSecond, phase float64 }
 
 // liveEvent is the latest event of one kind that a member reported, and the number of such events
 // so far.
@@ -58,68 +78,116 @@ type liveEvent struct {
 type liveFigures struct {
 	known                   bool
 	perSecond, duePerSecond float64
-	openLoop                bool // set if the load has a schedule, so that duePerSecond is known
+	openLoop                bool // set if the load has a schedule, so that offers is known
 	inFlight                int
 	failed                  uint64
 	p50, p99, p999          measure.Figure
 }
 
-func newLive() *live {
-	l := &live{scratch: measure.NewHistogram()}
-	l.reset()
-	return l
+func newLive() *live { return &live{scratch: measure.NewHistogram(), now: newLiveTrial()} }
+
+func newLiveTrial() *liveTrial {
+	t := &liveTrial{uses: map[string]record.ProcessUse{}}
+	t.beginPhase(measure.Warmup)
+	return t
 }
 
-// endTrial empties the view.
-func (l *live) endTrial() {
+// progress handles a progress report. When a trial has ended, progress keeps its figures and
+// empties the view.
+func (l *live) progress(p runner.Progress) {
+	if p.Stage != runner.TrialDone {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.reset()
+	if l.now.lastFigures.known && p.Result != nil {
+		t := l.now
+		t.head, t.members, t.responseTimes = judgedLine(p), l.members, nil
+		if l.ended = append(l.ended, t); len(l.ended) > liveTrials {
+			l.ended = l.ended[1:]
+		}
+		if l.back > 0 { // keep showing the same trial
+			l.back = min(l.back+1, len(l.ended))
+		}
+	}
+	l.now = newLiveTrial()
 }
 
-func (l *live) reset() {
-	l.trial = ""
-	l.rates, l.medians, l.tails, l.events, l.names, l.count = nil, nil, nil, nil, nil, 0
-	l.samples, l.uses = record.ProcessUses{}, map[string]string{}
-	l.beginPhase(measure.Warmup)
+// press handles a key, except those that concern the display.
+func (l *live) press(k key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch k {
+	case averageKey:
+		l.average = !l.average
+	case earlierKey:
+		l.back = min(l.back+1, len(l.ended))
+	case laterKey:
+		l.back = max(l.back-1, 0)
+	}
 }
 
-func (l *live) beginPhase(p measure.Phase) {
-	l.phase, l.lastFigures, l.phaseFigures = p, liveFigures{}, liveFigures{}
-	l.responseTimes, l.failed, l.done, l.seconds = measure.NewHistogram(), 0, 0, 0
+func (t *liveTrial) beginPhase(p measure.Phase) {
+	t.phase, t.lastFigures, t.phaseFigures, t.phased = p, liveFigures{}, liveFigures{}, strips{}
+	t.responseTimes, t.failed, t.done, t.seconds = measure.NewHistogram(), 0, 0, 0
+	t.replies = map[uint64]*replies{}
+	t.samples.Begin()
 }
 
 // second adds a recorded second of a trial.
-func (l *live) second(t *scenario.Trial, s *measure.Second) {
+func (l *live) second(of *scenario.Trial, s *measure.Second) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if name := fmt.Sprint(t.Name, " ", t.Repeat); name != l.trial {
-		if l.trial != "" { // keep what the first trial reported before its first second
-			l.reset()
+	if name := fmt.Sprint(of.Name, " ", of.Repeat); name != l.now.name {
+		if l.now.name != "" { // keep what the first trial reported before its first second
+			l.now = newLiveTrial()
 		}
-		l.trial = name
+		l.now.name = name
 	}
-	if s.Phase != l.phase {
-		l.beginPhase(s.Phase)
+	t := l.now
+	if s.Phase != t.phase {
+		t.beginPhase(s.Phase)
 	}
-	length := float64(s.Length) / 1e9
-	if length <= 0 {
-		return
+	if length := float64(s.Length) / 1e9; length > 0 {
+		t.add(s, length, of.Load.Arrival != scenario.Closed, s.Response(l.scratch))
 	}
-	failed, responses := s.Failed(), s.Response(l.scratch)
-	open := t.Load.Arrival != scenario.Closed
-	l.lastFigures = liveFigures{
+}
+
+// add adds a second with the given response times. open is set if the load has a schedule.
+func (t *liveTrial) add(s *measure.Second, length float64, open bool, responses *measure.Histogram) {
+	failed := s.Failed()
+	t.lastFigures = liveFigures{
 		known: true, perSecond: float64(s.Done) / length, duePerSecond: float64(s.Due) / length, openLoop: open,
 		inFlight: s.InFlight, failed: failed,
 	}
-	l.lastFigures.setTimes(responses, failed)
-	l.rates = appendLatest(l.rates, l.lastFigures.perSecond)
-	l.medians = appendLatest(l.medians, numberOf(l.lastFigures.p50))
-	l.tails = appendLatest(l.tails, numberOf(l.lastFigures.p99))
-	measure.Add(l.responseTimes, responses)
-	l.failed, l.done, l.seconds = l.failed+failed, l.done+float64(s.Done), l.seconds+length
-	l.phaseFigures = liveFigures{known: true, perSecond: l.done / l.seconds, failed: l.failed}
-	l.phaseFigures.setTimes(l.responseTimes, l.failed)
+	t.lastFigures.setTimes(responses, failed)
+	t.second.add(&t.lastFigures)
+	measure.Add(t.responseTimes, responses)
+	t.failed, t.done, t.seconds = t.failed+failed, t.done+float64(s.Done), t.seconds+length
+	t.phaseFigures = liveFigures{known: true, perSecond: t.done / t.seconds, failed: t.failed}
+	t.phaseFigures.setTimes(t.responseTimes, t.failed)
+	t.phased.add(&t.phaseFigures)
+	for _, r := range t.replies {
+		r.perSecond = 0
+	}
+	for _, c := range s.Cells {
+		if c.Member == 0 || c.Response == nil {
+			continue
+		}
+		r := t.replies[c.Member]
+		if r == nil {
+			r = &replies{}
+			t.replies[c.Member] = r
+		}
+		n := float64(c.Response.TotalCount())
+		r.perSecond, r.phase = r.perSecond+n/length, r.phase+n
+	}
+}
+
+func (s *strips) add(f *liveFigures) {
+	s.rates = appendLatest(s.rates, f.perSecond)
+	s.medians = appendLatest(s.medians, numberOf(f.p50))
+	s.tails = appendLatest(s.tails, numberOf(f.p99))
 }
 
 // appendLatest appends v, and drops the earliest value if the slice becomes longer than a strip.
@@ -145,15 +213,17 @@ func (f *liveFigures) setTimes(h *measure.Histogram, failed uint64) {
 func (l *live) event(e record.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.count++
+	t := l.now
+	t.count++
 	latest := liveEvent{kind: e.Kind, member: e.Member, text: e.Time.UTC().Format("15:04:05") + " " + e.Text, count: 1}
-	if i := slices.IndexFunc(l.events, func(o liveEvent) bool { return o.kind == e.Kind && o.member == e.Member }); i >= 0 {
-		latest.count += l.events[i].count
-		l.events = slices.Delete(l.events, i, i+1)
+	if i := slices.IndexFunc(t.events, func(o liveEvent) bool { return o.kind == e.Kind && o.member == e.Member }); i >= 0 {
+		latest.count += t.events[i].count
+		t.events = slices.Delete(t.events, i, i+1)
 	}
-	l.events = append(l.events, latest)
-	if n := len(l.events) - liveEvents; n > 0 {
-		l.events = slices.Delete(l.events, 0, n)
+	t.events = append(t.events, latest)
+	if len(t.events) > liveEvents { // drop the earliest event, if possible one without a tone
+		i := max(slices.IndexFunc(t.events, func(o liveEvent) bool { return eventTones[o.kind] == text.Plain }), 0)
+		t.events = slices.Delete(t.events, i, i+1)
 	}
 }
 
@@ -161,98 +231,24 @@ func (l *live) event(e record.Event) {
 func (l *live) machines(rows []*record.MachineRow) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	t := l.now
 	for _, r := range rows {
-		use, ok := l.samples.Add(r)
+		use, ok := t.samples.Add(r)
 		if !ok {
 			continue
 		}
-		if _, known := l.uses[r.Name]; !known {
-			l.names = append(l.names, r.Name)
+		if _, known := t.uses[r.Name]; !known {
+			t.names = append(t.names, r.Name)
 		}
-		l.uses[r.Name] = usedText(use)
+		t.uses[r.Name] = use
 	}
 }
 
-// usedText describes the resources that a process used between two samples.
-func usedText(use record.ProcessUse) string {
-	words := "CPU " + text.Percent(use.CPU, 0)
-	if use.Writes > 0 {
-		words += ", writes " + text.Bytes(uint64(use.Writes)) + "/s"
-	}
-	if use.RSS > 0 {
-		words += ", RSS " + text.Bytes(uint64(use.RSS))
-	}
-	return words
-}
-
-// lines returns the lines of the view for a terminal of the given width. The line that describes
-// the stage is not included.
-func (l *live) lines(width int) (all []string) {
+// states replaces the states of the members.
+func (l *live) states(all []record.MemberState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.lastFigures.known {
-		return nil
-	}
-	all = append(all, "  last second  "+l.lastFigures.text())
-	phase := "warm-up"
-	if l.phase == measure.Measured {
-		phase = "window"
-	}
-	all = append(all, fmt.Sprintf("  %-12s %s", phase, l.phaseFigures.text()))
-	all = append(all, sparklineRow("  throughput   ", l.rates, text.PerSecond, width))
-	if slices.ContainsFunc(l.tails, func(v float64) bool { return !math.IsNaN(v) }) {
-		all = append(all, sparklineRow("  p99          ", l.tails, text.Duration, width))
-	} else { // p99 is unknown, because each second has too few operations
-		all = append(all, sparklineRow("  p50          ", l.medians, text.Duration, width))
-	}
-	for _, name := range l.names {
-		all = append(all, fmt.Sprintf("  %-12s %s", name, l.uses[name]))
-	}
-	if l.count > 0 {
-		all = append(all, fmt.Sprintf("  events       %d", l.count))
-		for _, e := range l.events {
-			words := "    " + e.text
-			if e.count > 1 {
-				words += fmt.Sprintf(", %d times so far", e.count)
-			}
-			all = append(all, words)
-		}
-	}
-	return all
-}
-
-// text formats the figures of a line, the most important ones first.
-func (f *liveFigures) text() string {
-	words := text.PerSecond(f.perSecond)
-	if f.openLoop && f.duePerSecond > 0 {
-		words += " of " + text.PerSecond(f.duePerSecond) + " due"
-	}
-	words += fmt.Sprintf("  p99 %s  p50 %s  p99.9 %s", f.p99.Text(), f.p50.Text(), f.p999.Text())
-	if f.failed > 0 {
-		words += "  " + text.Plural(f.failed, "error")
-	}
-	if f.inFlight > 0 {
-		words += fmt.Sprintf("  %s in flight", text.Count(uint64(f.inFlight)))
-	}
-	return words
-}
-
-// sparklineRow returns one line with a title, a sparkline of the latest values that fit the width,
-// and the largest of these values.
-func sparklineRow(title string, values []float64, format func(float64) string, width int) string {
-	room := max(width-len(title)-len("  max 1,000,000/s")-1, 0)
-	values = values[max(len(values)-room, 0):]
-	largest := 0.0
-	for _, v := range values {
-		if v > largest { // false for NaN, which represents an unknown value
-			largest = v
-		}
-	}
-	line := title + text.Sparkline(values)
-	if largest > 0 {
-		line += "  max " + format(largest)
-	}
-	return strings.TrimRight(line, " ")
+	l.members = slices.Clone(all)
 }
 
 // Follow makes a run report to the display's live view, if the display has one.
@@ -260,6 +256,7 @@ func (d *Display) Follow(o *runner.Options) {
 	if d.live == nil {
 		return
 	}
-	o.Observer = o.Observer.Join(record.Observer{Event: d.live.event, Machines: d.live.machines})
+	o.Observer = o.Observer.Join(record.Observer{Event: d.live.event, Machines: d.live.machines, Members: d.live.states})
 	o.AddSecondHandler(d.live.second)
+	o.AddProgressHandler(d.live.progress)
 }
