@@ -21,6 +21,9 @@ func (a *commandLine) execute(ctx context.Context, args []string) error {
 	root.SetErr(a.Stderr)
 	root.InitDefaultHelpCmd() // so that root.Find finds the commands help and completion
 	root.InitDefaultCompletionCmd(args...)
+	if asksCompletion(args) {
+		a.completeValues(root)
+	}
 	if err := unknownCommand(root, args); err != nil {
 		return err
 	}
@@ -56,8 +59,7 @@ func (a *commandLine) root() *cobra.Command {
 	command.NewFlags(root.Flags()).Toggle("version", &version, "print the program's version")
 	root.RunE = func(c *cobra.Command, _ []string) error {
 		if version {
-			a.printVersion()
-			return nil
+			return a.printVersion("text")
 		}
 		return c.Help()
 	}
@@ -99,8 +101,8 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if err != nil || !found.HasAvailableSubCommands() || takesArguments || len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
 		return nil // the command checks its own flags and arguments
 	}
-	if strings.HasPrefix(rest[0], "__") {
-		return nil // a request for shell completion
+	if asksCompletion(rest) {
+		return nil
 	}
 	var names []string
 	for _, c := range found.Commands() {

@@ -10,11 +10,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"syscall"
 
-	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -91,37 +88,6 @@ func Self() (string, error) {
 		return "", fmt.Errorf("cannot find the path of this program, which is needed to start members: %w", err)
 	}
 	return path, nil
-}
-
-// Tool returns this program's version, Go version and revision in the form that records use.
-func Tool() record.Tool {
-	t := record.Tool{Version: "devel", Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return t
-	}
-	return toolOf(t, info)
-}
-
-// toolOf returns t with the version and revision in the build information. A program built outside
-// a checkout has neither.
-func toolOf(t record.Tool, info *debug.BuildInfo) record.Tool {
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		t.Version = v
-	}
-	changed := false
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			t.Revision = s.Value
-		case "vcs.modified":
-			changed = s.Value == "true"
-		}
-	}
-	if changed && t.Revision != "" {
-		t.Revision += " with changes"
-	}
-	return t
 }
 
 // Interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, and a function

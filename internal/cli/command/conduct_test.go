@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -86,18 +85,5 @@ func TestRenderTheRunAsOneObject(t *testing.T) {
 	var object struct{ State string }
 	if err := json.Unmarshal(b.Bytes(), &object); err != nil || object.State != "complete" {
 		t.Errorf("state is %q, %v", object.State, err)
-	}
-}
-
-func TestTool(t *testing.T) {
-	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{
-		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"},
-	}}
-	if got, want := toolOf(record.Tool{Version: "devel"}, info), (record.Tool{Version: "v1.2.3", Revision: "abc with changes"}); got != want {
-		t.Errorf("%+v, not %+v", got, want)
-	}
-	info = &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}
-	if got, want := toolOf(record.Tool{Version: "devel"}, info), (record.Tool{Version: "devel"}); got != want {
-		t.Errorf("%+v, not %+v", got, want)
 	}
 }

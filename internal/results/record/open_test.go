@@ -37,6 +37,18 @@ func TestOpenExplainsErrors(t *testing.T) {
 	sentence(t, err, "not a run directory")
 }
 
+// A later version may add fields without changing the schema's number (docs/upgrading.md).
+func TestOpenIgnoresFieldsOfLaterVersions(t *testing.T) {
+	dir := t.TempDir()
+	const contents = `{"schema":"quorumbench/run/2","state":"complete","name":"later","new":{"a":[1]},"trials":[{"schema":"quorumbench/trial/2","new":1,"name":"put"}]}`
+	must(t, os.WriteFile(filepath.Join(dir, runFile), []byte(contents), 0o644))
+	run, err := Open(dir)
+	must(t, err)
+	if run.Name != "later" || len(run.Trials) != 1 || run.Trials[0].Name != "put" {
+		t.Errorf("%+v", run)
+	}
+}
+
 func TestFoldersOutsideTheDirectoryAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	run := Run{Schema: RunSchema, State: Complete, Trials: []Trial{{Schema: TrialSchema, State: Complete, Folder: "../else"}}}

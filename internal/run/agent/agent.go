@@ -63,7 +63,8 @@ func network(address string) (networkName, socketAddress string) {
 // IsUnix reports whether an address is that of a Unix socket, which needs no certificates.
 func IsUnix(address string) bool { return strings.HasPrefix(address, scenario.UnixPrefix) }
 
-// hello is the first message of a session, from the controller.
+// hello is the first message of a session, from the controller. Its JSON form and the name of its
+// method must never change, because an agent refuses controllers of other versions by this message.
 type hello struct {
 	Version    string // the controller's version of quorumbench
 	Controller string // how the agent describes this controller to other controllers

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +110,15 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Every version from 1.0 on sends the first message in this form, so that an agent of any other
+// version can refuse the controller with a sentence that names both versions (docs/upgrading.md).
+func TestFirstMessageKeepsItsForm(t *testing.T) {
+	const want = `{"Version":"v1.0.0 (abc)","Controller":"process 7"}`
+	if got, err := json.Marshal(hello{Version: "v1.0.0 (abc)", Controller: "process 7"}); err != nil || string(got) != want {
+		t.Errorf("%s, %v", got, err)
 	}
 }
 

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/scenarios"
+)
+
+// asksCompletion reports whether a shell started the program to complete a command line.
+func asksCompletion(args []string) bool {
+	return len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
+}
+
+// wordList matches the type of a flag whose value is one of a list of words.
+var wordList = regexp.MustCompile(`^[\w.-]+(\|[\w.-]+)+$`)
+
+// completeValues lets a shell complete the values of flags and arguments: scenarios and their
+// parameters, stores, and flags whose value is one of a list of words. The flag library completes
+// the names of commands and flags.
+func (a *commandLine) completeValues(root *cobra.Command) {
+	switch root.CommandPath() {
+	case "quorumbench run", "quorumbench capacity":
+		root.ValidArgsFunction = completeScenario
+	case "quorumbench stores install":
+		root.ValidArgsFunction = cobra.FixedCompletions(append(a.Catalog.Stores(), "all"), cobra.ShellCompDirectiveNoFileComp)
+	}
+	root.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		var complete cobra.CompletionFunc
+		switch kind := f.Value.Type(); {
+		case f.Name == "set", f.Name == "over":
+			complete = a.completeParameter
+		case f.Name == "store":
+			complete = cobra.FixedCompletions(a.Catalog.Stores(), cobra.ShellCompDirectiveNoFileComp)
+		case wordList.MatchString(kind):
+			complete = cobra.FixedCompletions(strings.Split(kind, "|"), cobra.ShellCompDirectiveNoFileComp)
+		default:
+			return
+		}
+		_ = root.RegisterFlagCompletionFunc(f.Name, complete) // fails only if the flag has a completion
+	})
+	for _, c := range root.Commands() {
+		a.completeValues(c)
+	}
+}
+
+// completeScenario completes the name of a built-in scenario or of a YAML file.
+func completeScenario(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	for _, name := range scenarios.Names() {
+		if strings.HasPrefix(name, typed) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// completeParameter completes the key of a scenario's parameter, and the "=" after it.
+func (a *commandLine) completeParameter(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	if strings.Contains(typed, "=") {
+		return nil, directive
+	}
+	var keys []cobra.Completion
+	for _, p := range scenario.Parameters(a.Catalog.Applications()) {
+		if strings.HasPrefix(p.Key, typed) {
+			keys = append(keys, cobra.CompletionWithDesc(p.Key+"=", p.Meaning))
+		}
+	}
+	return keys, directive
+}
