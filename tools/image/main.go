@@ -20,7 +20,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := write(&image.Image{Name: *name, Binary: *binary, Entry: *entry}, *archive); err != nil {
+	if err := write(&image.Image{Name: *name, Variants: []image.Variant{{Binary: *binary}}, Entry: *entry}, *archive); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}

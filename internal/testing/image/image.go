@@ -1,4 +1,5 @@
-// Package image writes a container image that contains one static binary. The output is an archive
+// Package image writes a container image that contains one static binary, for one or several
+// architectures. The output is an archive
 // in the OCI image layout, which containerd, podman and Docker can read. The package needs no
 // tools.
 package image
@@ -15,6 +16,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -29,50 +31,63 @@ const containerdName = "io.containerd.image.name"
 // permissions. A container that needs another user sets that user.
 const User = "65532:65532"
 
-// Image describes an image that contains one file.
+// workDir is the folder in which the program starts, and its home. The user may write to it.
+const workDir = "/work"
+
+// Image describes an image that contains one program, for one or several architectures.
 type Image struct {
-	Name   string // the image's name with its tag, such as localhost/quorumbench:1.0
-	Binary string // path of the binary on this machine; it must be a static ELF binary for Linux
-	Entry  string // path of the binary in the image, which is also the entry point
-	Labels map[string]string
+	Name     string // the image's name with its tag, such as localhost/quorumbench:1.0
+	Variants []Variant
+	Entry    string // path of the binary in the image, which is also the entry point
+	Labels   map[string]string
+	Created  time.Time // the zero value for none
 }
 
-// Write writes the archive. The same binary always results in the same archive.
+// Variant is the image of one architecture.
+type Variant struct {
+	Binary   string   // path of the binary on this machine; it must be a static ELF binary for Linux
+	Licenses []string // paths of the files that the image contains in /licenses
+}
+
+// archive collects the files of an archive.
+type archive struct {
+	names    []string
+	contents [][]byte
+}
+
+func (a *archive) add(name string, contents []byte) {
+	a.names, a.contents = append(a.names, name), append(a.contents, contents)
+}
+
+// Write writes the archive. The same binaries always result in the same archive. If there are
+// several variants, the archive contains an index from which engines choose one of them.
 func (i *Image) Write(to io.Writer) error {
-	arch, err := architecture(i.Binary)
-	if err != nil {
-		return err
-	}
-	layer, plain, err := i.layer()
-	if err != nil {
-		return err
-	}
-	platform := v1.Platform{Architecture: arch, OS: "linux"}
-	config, err := json.Marshal(v1.Image{
-		Platform: platform,
-		Config:   v1.ImageConfig{User: User, Entrypoint: []string{i.Entry}, Labels: i.Labels},
-		RootFS:   v1.RootFS{Type: "layers", DiffIDs: []digest.Digest{plain}},
-	})
-	if err != nil {
-		return err
-	}
-	manifest, err := json.Marshal(v1.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageManifest,
-		Config: descriptor(v1.MediaTypeImageConfig, config), Layers: []v1.Descriptor{descriptor(v1.MediaTypeImageLayerGzip, layer)},
-	})
-	if err != nil {
-		return err
-	}
-	described := descriptor(v1.MediaTypeImageManifest, manifest)
-	described.Platform = &platform
-	described.Annotations = map[string]string{containerdName: i.Name, v1.AnnotationRefName: i.Name}
-	index, err := json.Marshal(v1.Index{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: []v1.Descriptor{described},
-	})
-	if err != nil {
-		return err
-	}
 	layout, err := json.Marshal(v1.ImageLayout{Version: v1.ImageLayoutVersion})
+	if err != nil {
+		return err
+	}
+	blobs := &archive{}
+	var manifests []v1.Descriptor
+	for _, v := range i.Variants {
+		d, err := i.variant(blobs, v)
+		if err != nil {
+			return err
+		}
+		manifests = append(manifests, d)
+	}
+	top := manifests
+	if len(manifests) > 1 {
+		index, err := json.Marshal(indexOf(manifests))
+		if err != nil {
+			return err
+		}
+		blobs.add(blob(index), index)
+		top = []v1.Descriptor{descriptor(v1.MediaTypeImageIndex, index)}
+	}
+	for n := range top {
+		top[n].Annotations = map[string]string{containerdName: i.Name, v1.AnnotationRefName: i.Name}
+	}
+	index, err := json.Marshal(indexOf(top))
 	if err != nil {
 		return err
 	}
@@ -80,34 +95,107 @@ func (i *Image) Write(to io.Writer) error {
 	for _, f := range []struct {
 		name     string
 		contents []byte
-	}{
-		{v1.ImageLayoutFile, layout}, {v1.ImageIndexFile, index},
-		{blob(manifest), manifest}, {blob(config), config}, {blob(layer), layer},
-	} {
+	}{{v1.ImageLayoutFile, layout}, {v1.ImageIndexFile, index}} {
 		if err := add(out, f.name, 0o644, f.contents); err != nil {
+			return err
+		}
+	}
+	for n, name := range blobs.names {
+		if err := add(out, name, 0o644, blobs.contents[n]); err != nil {
 			return err
 		}
 	}
 	return out.Close()
 }
 
-// layer returns the compressed contents of the image's only layer, and the digest of the
-// uncompressed contents.
-func (i *Image) layer() (compressed []byte, plain digest.Digest, err error) {
-	binary, err := os.ReadFile(i.Binary)
+func indexOf(manifests []v1.Descriptor) v1.Index {
+	return v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: manifests}
+}
+
+// variant adds the manifest, the configuration and the layer of a variant to blobs, and returns the
+// descriptor of the manifest.
+func (i *Image) variant(blobs *archive, v Variant) (described v1.Descriptor, err error) {
+	arch, err := architecture(v.Binary)
+	if err != nil {
+		return described, err
+	}
+	layer, plain, err := i.layer(v)
+	if err != nil {
+		return described, err
+	}
+	platform := v1.Platform{Architecture: arch, OS: "linux"}
+	image := v1.Image{
+		Platform: platform,
+		Config:   v1.ImageConfig{User: User, Entrypoint: []string{i.Entry}, Env: []string{"HOME=" + workDir}, WorkingDir: workDir, Labels: i.Labels},
+		RootFS:   v1.RootFS{Type: "layers", DiffIDs: []digest.Digest{plain}},
+	}
+	if !i.Created.IsZero() {
+		image.Created = &i.Created
+	}
+	config, err := json.Marshal(image)
+	if err != nil {
+		return described, err
+	}
+	manifest, err := json.Marshal(v1.Manifest{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageManifest,
+		Config: descriptor(v1.MediaTypeImageConfig, config), Layers: []v1.Descriptor{descriptor(v1.MediaTypeImageLayerGzip, layer)},
+	})
+	if err != nil {
+		return described, err
+	}
+	described = descriptor(v1.MediaTypeImageManifest, manifest)
+	described.Platform = &platform
+	blobs.add(blob(manifest), manifest)
+	blobs.add(blob(config), config)
+	blobs.add(blob(layer), layer)
+	return described, nil
+}
+
+// layer returns the compressed contents of a variant's only layer, and the digest of the
+// uncompressed contents. The layer has the binary, the licences, and two folders for the program's
+// files, which the user may write to.
+func (i *Image) layer(v Variant) (compressed []byte, plain digest.Digest, err error) {
+	var packed bytes.Buffer
+	digester := digest.Canonical.Digester()
+	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {
 		return nil, "", err
 	}
-	var packed bytes.Buffer
-	zip, digester := gzip.NewWriter(&packed), digest.Canonical.Digester()
 	out := tar.NewWriter(io.MultiWriter(zip, digester.Hash()))
-	err = add(out, path.Clean(i.Entry)[1:], 0o755, binary)
-	for _, w := range []io.Closer{out, zip} {
-		if err == nil {
-			err = w.Close()
+	user, group := 0, 0
+	if _, err := fmt.Sscanf(User, "%d:%d", &user, &group); err != nil {
+		return nil, "", err
+	}
+	for _, h := range []*tar.Header{
+		{Name: "tmp/", Mode: 0o1777, Typeflag: tar.TypeDir}, {Name: workDir[1:] + "/", Mode: 0o755, Uid: user, Gid: group, Typeflag: tar.TypeDir},
+	} {
+		h.ModTime, h.Format = time.Unix(0, 0), tar.FormatPAX
+		if err := out.WriteHeader(h); err != nil {
+			return nil, "", err
 		}
 	}
-	return packed.Bytes(), digester.Digest(), err
+	if err := addFile(out, path.Clean(i.Entry)[1:], 0o755, v.Binary); err != nil {
+		return nil, "", err
+	}
+	for _, license := range v.Licenses {
+		if err := addFile(out, path.Join("licenses", filepath.Base(license)), 0o644, license); err != nil {
+			return nil, "", err
+		}
+	}
+	for _, w := range []io.Closer{out, zip} {
+		if err := w.Close(); err != nil {
+			return nil, "", err
+		}
+	}
+	return packed.Bytes(), digester.Digest(), nil
+}
+
+func addFile(out *tar.Writer, name string, mode int64, from string) error {
+	contents, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return add(out, name, mode, contents)
 }
 
 // add adds a file that belongs to root and has no modification time, so that the archive is

@@ -80,7 +80,7 @@ func read[T any](t *testing.T, all map[string][]byte, d v1.Descriptor) (v T) {
 func TestArchive(t *testing.T) {
 	settle.SkipUnderRace(t)
 	binary := built(t, elf.EM_AARCH64)
-	i := &Image{Name: "localhost/p:1", Binary: binary, Entry: "/bin/p"}
+	i := &Image{Name: "localhost/p:1", Variants: []Variant{{Binary: binary}}, Entry: "/bin/p"}
 	var archive, again bytes.Buffer
 	for _, to := range []*bytes.Buffer{&archive, &again} {
 		if err := i.Write(to); err != nil {
@@ -119,8 +119,49 @@ func TestArchive(t *testing.T) {
 		t.Errorf("the layer is %s, and not %s", got, config.RootFS.DiffIDs[0])
 	}
 	want, _ := os.ReadFile(binary)
-	if layer := files(t, bytes.NewReader(plain)); len(layer) != 1 || !bytes.Equal(layer["bin/p"], want) {
-		t.Error("the layer is not the binary alone")
+	if layer := files(t, bytes.NewReader(plain)); len(layer) != 3 || !bytes.Equal(layer["bin/p"], want) {
+		t.Error("the layer is not the binary and two folders")
+	}
+}
+
+// An image for several architectures has an index from which an engine chooses, and each variant has
+// its own binary and licences.
+func TestArchitectures(t *testing.T) {
+	settle.Unraced(t)
+	license := filepath.Join(t.TempDir(), "LICENSE")
+	if err := os.WriteFile(license, []byte("free"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i := &Image{Name: "localhost/p:1", Entry: "/p", Variants: []Variant{
+		{Binary: built(t, elf.EM_X86_64), Licenses: []string{license}}, {Binary: built(t, elf.EM_AARCH64), Licenses: []string{license}},
+	}}
+	var written bytes.Buffer
+	if err := i.Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	all := files(t, &written)
+	var top v1.Index
+	if err := json.Unmarshal(all["index.json"], &top); err != nil || len(top.Manifests) != 1 || top.Manifests[0].Annotations[containerdName] != i.Name {
+		t.Fatalf("%v: %s", err, all["index.json"])
+	}
+	index := read[v1.Index](t, all, top.Manifests[0])
+	var architectures []string
+	for _, d := range index.Manifests {
+		m := read[v1.Manifest](t, all, d)
+		zip, err := gzip.NewReader(bytes.NewReader(all["blobs/sha256/"+m.Layers[0].Digest.Encoded()]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if layer := files(t, zip); string(layer["licenses/LICENSE"]) != "free" || len(layer["p"]) == 0 {
+			t.Errorf("%s lacks the binary or the licence", d.Platform.Architecture)
+		}
+		if c := read[v1.Image](t, all, m.Config); c.Architecture != d.Platform.Architecture || c.Config.User != User {
+			t.Errorf("%+v", c)
+		}
+		architectures = append(architectures, d.Platform.Architecture)
+	}
+	if diff := cmp.Diff([]string{"amd64", "arm64"}, architectures); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -133,7 +174,7 @@ func TestRefused(t *testing.T) {
 	for path, want := range map[string]string{
 		text: "no binary for Linux", built(t, elf.EM_RISCV): "EM_RISCV", filepath.Join(t.TempDir(), "nothing"): "no such file",
 	} {
-		if err := (&Image{Name: "p:1", Binary: path, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if err := (&Image{Name: "p:1", Variants: []Variant{{Binary: path}}, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, and not %q", path, err, want)
 		}
 	}
@@ -141,7 +182,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if err := (&Image{Name: "p:1", Binary: shell, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") && !strings.Contains(err.Error(), "no binary for Linux") {
+	if err := (&Image{Name: "p:1", Variants: []Variant{{Binary: shell}}, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") && !strings.Contains(err.Error(), "no binary for Linux") {
 		t.Errorf("a shell: %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func onNode(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := (&image.Image{Name: imageName, Binary: program, Entry: "/quorumbench"}).Write(archive); err != nil {
+	if err := (&image.Image{Name: imageName, Variants: []image.Variant{{Binary: program}}, Entry: "/quorumbench"}).Write(archive); err != nil {
 		return 0, err
 	}
 	if err := archive.Close(); err != nil {

@@ -156,7 +156,7 @@ func (n *Node) AddImages(ctx context.Context, count int) error {
 		repository := fmt.Sprintf("registry.example.com/platform/service-%02d", i)
 		name := repository + ":v1.4.2"
 		var b bytes.Buffer
-		labelled := image.Image{Name: name, Binary: n.path("pause"), Entry: "/pause", Labels: map[string]string{"service": repository}}
+		labelled := image.Image{Name: name, Variants: []image.Variant{{Binary: n.path("pause")}}, Entry: "/pause", Labels: map[string]string{"service": repository}}
 		err := labelled.Write(&b)
 		if err == nil {
 			err = os.WriteFile(archive, b.Bytes(), 0o600)
@@ -201,7 +201,7 @@ func (n *Node) importPause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = (&image.Image{Name: pauseImage, Binary: n.path("pause"), Entry: "/pause"}).Write(f)
+	err = (&image.Image{Name: pauseImage, Variants: []image.Variant{{Binary: n.path("pause")}}, Entry: "/pause"}).Write(f)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
