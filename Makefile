@@ -7,6 +7,12 @@ GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 GOTESTSUM_VERSION := v1.13.0
 GOTESTSUM := $(CACHE)/gotestsum-$(GOTESTSUM_VERSION)/gotestsum
 
+NFPM_VERSION := v2.43.4
+NFPM := $(CACHE)/nfpm-$(NFPM_VERSION)/nfpm
+
+GOVULNCHECK_VERSION := v1.9.0
+GOVULNCHECK := $(CACHE)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
+
 HDRHISTOGRAM_VERSION := 2.2.2
 HDRHISTOGRAM := $(CACHE)/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar
 
@@ -35,6 +41,25 @@ image: build-static
 	GOARCH= go run ./tools/image -name $(IMAGE) -binary bin/quorumbench-static -to bin/quorumbench-image.tar
 	@echo $(IMAGE)
 
+# Builds the files of a release from the current commit, in the folder `dist`: docs/install.md. The
+# bytes depend only on the commit and the version of Go. PLATFORMS=linux/amd64 builds fewer files.
+.PHONY: release test-release vulnerabilities
+PLATFORMS ?= linux/amd64,linux/arm64,linux/riscv64,darwin/amd64,darwin/arm64
+release: $(NFPM)
+	rm -rf dist
+	go run ./tools/release -nfpm $(NFPM) -platforms $(PLATFORMS) -to dist
+
+# Installs the files in `dist` in new Debian root file systems, runs them there, and removes them
+# again. Needs root, and some minutes the first time. Run `make release` before.
+test-release:
+	deploy/test-install.sh dist $(CACHE)
+
+# Searches the program's modules for known vulnerabilities. GOVULNDB=file:///PATH names a copy of the
+# database if https://vuln.go.dev cannot be reached.
+GOVULNDB ?= https://vuln.go.dev
+vulnerabilities: $(GOVULNCHECK)
+	$(GOVULNCHECK) -db $(GOVULNDB) ./cmd/quorumbench
+
 lint: $(GOLANGCI_LINT)
 	go vet ./...
 	$(GOLANGCI_LINT) run ./...
@@ -44,7 +69,9 @@ lint: $(GOLANGCI_LINT)
 # time, each builds in its own folder, and the last process to finish replaces the binary.
 $(GOLANGCI_LINT): tool = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 $(GOTESTSUM): tool = gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
-$(GOLANGCI_LINT) $(GOTESTSUM):
+$(NFPM): tool = github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
+$(GOVULNCHECK): tool = golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+$(GOLANGCI_LINT) $(GOTESTSUM) $(NFPM) $(GOVULNCHECK):
 	@mkdir -p $(CACHE)
 	dir=$$(mktemp -d $(CACHE)/build.XXXXXX) && \
 	GOBIN=$$dir go install $(tool) && \

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	program      = "quorumbench"
+	mainPackage  = "./cmd/quorumbench"
+	buildPackage = "github.com/quorumbench/quorumbench/internal/cli/command" // has the variables that the linker sets
+)
+
+// build is the program for one platform.
+type build struct {
+	system, arch string
+	binary       string // path
+	size         int64
+	modules      []module
+	licenses     string // path of the file with the modules' licences
+}
+
+// module is a Go module that is linked into a binary.
+type module struct{ path, version, sum string }
+
+// name returns the start of the names of a platform's files, such as quorumbench_1.0.0_linux_amd64.
+func (r *release) name(b *build) string {
+	return strings.Join([]string{program, r.source.number(), b.system, b.arch}, "_")
+}
+
+// environment returns the variables that make a build depend only on the source.
+func (b *build) environment() []string {
+	return []string{
+		"GOOS=" + b.system, "GOARCH=" + b.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=",
+		"GOAMD64=v1", "GOARM64=v8.0", "GORISCV64=rva20u64",
+	}
+}
+
+// build compiles the program for a platform, and collects the licences of its modules.
+func (r *release) build(ctx context.Context, platform string) (*build, error) {
+	system, arch, ok := strings.Cut(platform, "/")
+	if !ok {
+		return nil, fmt.Errorf("the platform %q is not in the form SYSTEM/ARCHITECTURE", platform)
+	}
+	b := &build{system: system, arch: arch}
+	b.binary = filepath.Join(r.work, system+"-"+arch, program)
+	flags := []string{"-s", "-w", "-buildid="}
+	for _, set := range []struct{ name, value string }{
+		{"releaseVersion", r.source.version}, {"releaseRevision", r.source.commit}, {"releaseDate", r.source.date.Format(time.RFC3339)},
+	} {
+		flags = append(flags, "-X", buildPackage+"."+set.name+"="+set.value)
+	}
+	if _, err := output(ctx, r.source.dir, b.environment(), "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", strings.Join(flags, " "), "-o", b.binary, mainPackage); err != nil {
+		return nil, err
+	}
+	info, err := buildinfo.ReadFile(b.binary)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range info.Deps {
+		if d.Replace != nil {
+			d = d.Replace
+		}
+		b.modules = append(b.modules, module{d.Path, d.Version, d.Sum})
+	}
+	stat, err := os.Stat(b.binary)
+	if err != nil {
+		return nil, err
+	}
+	b.size = stat.Size()
+	return b, r.collectLicenses(ctx, b)
+}
+
+// writeManual writes man pages and completions into the temporary folder.
+func (r *release) writeManual(ctx context.Context) error {
+	_, err := output(ctx, r.source.dir, []string{"GOFLAGS=-trimpath", "GOOS=", "GOARCH="}, "go", "run", "./tools/manual",
+		"-to", r.work, "-version", r.source.version, "-date", r.source.date.Format(time.DateOnly))
+	return err
+}

@@ -1,0 +1,113 @@
+// Command release builds the files of a release from a commit: binaries, archives, packages, the
+// container image, manifests for package managers, and the documents about what is in them. The
+// same commit and the same version of Go always result in the same bytes, in any folder.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+)
+
+// allPlatforms are the platforms of a release.
+const allPlatforms = "linux/amd64,linux/arm64,linux/riscv64,darwin/amd64,darwin/arm64"
+
+func main() {
+	r := &release{}
+	platforms := ""
+	flag.StringVar(&r.source.dir, "source", ".", "the checkout to build")
+	flag.StringVar(&r.to, "to", "dist", "folder for the files, which must be empty or absent")
+	flag.StringVar(&platforms, "platforms", allPlatforms, "platforms, as SYSTEM/ARCHITECTURE,...")
+	flag.StringVar(&r.nfpm, "nfpm", "", "path of nfpm, which writes the deb and rpm packages; without it, there are none")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := r.run(ctx, strings.Split(platforms, ",")); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// release is the state of one build of a release.
+type release struct {
+	source source
+	to     string // folder for the files of the release
+	work   string // temporary folder
+	nfpm   string
+	builds []*build
+}
+
+// run builds everything. It leaves no partial release in the folder r.to.
+func (r *release) run(ctx context.Context, platforms []string) (err error) {
+	if entries, err := os.ReadDir(r.to); err == nil && len(entries) > 0 {
+		return fmt.Errorf("the folder %s is not empty; remove it, or name another folder with -to", r.to)
+	}
+	if err := r.source.read(ctx); err != nil {
+		return err
+	}
+	if r.work, err = os.MkdirTemp("", "quorumbench-release-"); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(r.work) }() // a leftover in the temporary folder is harmless
+	if err := os.MkdirAll(r.to, 0o755); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(r.to) // err is more important
+		}
+	}()
+	if err := r.writeManual(ctx); err != nil {
+		return err
+	}
+	for _, p := range platforms {
+		b, err := r.build(ctx, p)
+		if err != nil {
+			return err
+		}
+		r.builds = append(r.builds, b)
+		fmt.Printf("%s: %d modules, binary %.1f MB\n", p, len(b.modules), float64(b.size)/1e6)
+	}
+	steps := []func() error{
+		func() error { return r.packArchives() },
+		func() error { return r.packLinux(ctx) },
+		func() error { return r.writeImage() },
+		func() error { return r.writeSBOMs() },
+		func() error { return r.writeManifests() },
+		func() error { return r.writeProvenance() },
+		func() error { return r.writeSums() },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return r.print()
+}
+
+// path returns the path of a file of the release.
+func (r *release) path(name string) string { return filepath.Join(r.to, name) }
+
+// print lists the files of the release with their sizes.
+func (r *release) print() error {
+	entries, err := os.ReadDir(r.to)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%10d  %s\n", info.Size(), e.Name())
+	}
+	return nil
+}
