@@ -12,7 +12,6 @@ import (
 
 const (
 	program      = "quorumbench"
-	mainPackage  = "./cmd/quorumbench"
 	buildPackage = "github.com/quorumbench/quorumbench/internal/cli/command" // has the variables that the linker sets
 )
 
@@ -56,7 +55,7 @@ func (r *release) build(ctx context.Context, platform string) (*build, error) {
 		flags = append(flags, "-X", buildPackage+"."+set.name+"="+set.value)
 	}
 	if _, err := output(ctx, r.source.dir, b.environment(), "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", strings.Join(flags, " "), "-o", b.binary, mainPackage); err != nil {
+		"-ldflags", strings.Join(flags, " "), "-o", b.binary, r.main); err != nil {
 		return nil, err
 	}
 	info, err := buildinfo.ReadFile(b.binary)
@@ -78,7 +77,7 @@ func (r *release) build(ctx context.Context, platform string) (*build, error) {
 }
 
 // writeManual writes man pages and completions into the temporary folder.
-func (r *release) writeManual(ctx context.Context) error {
+func writeManual(ctx context.Context, r *release) error {
 	_, err := output(ctx, r.source.dir, []string{"GOFLAGS=-trimpath", "GOOS=", "GOARCH="}, "go", "run", "./tools/manual",
 		"-to", r.work, "-version", r.source.version, "-date", r.source.date.Format(time.DateOnly))
 	return err

@@ -11,7 +11,7 @@ import (
 // writeImage writes one image for the architectures of Linux on which container engines are common.
 func (r *release) writeImage() error {
 	i := &image.Image{
-		Name: fmt.Sprintf("ghcr.io/quorumbench/quorumbench:%s", r.source.number()), Entry: "/quorumbench", Created: r.source.date,
+		Name: fmt.Sprintf("localhost/quorumbench:%s", r.source.number()), Entry: "/quorumbench", Created: r.source.date,
 		Labels: map[string]string{
 			"org.opencontainers.image.source": homepage, "org.opencontainers.image.version": r.source.version,
 			"org.opencontainers.image.revision": r.source.commit, "org.opencontainers.image.licenses": "Apache-2.0",

@@ -40,7 +40,7 @@ type licenseText struct {
 // in the folders of the linked packages and in the folders above, up to the root of the module. It
 // returns an error if a module has no licence.
 func (r *release) collectLicenses(ctx context.Context, b *build) error {
-	out, err := output(ctx, r.source.dir, b.environment(), "go", "list", "-deps", "-json=Dir,Standard,Module", mainPackage)
+	out, err := output(ctx, r.source.dir, b.environment(), "go", "list", "-deps", "-json=Dir,Standard,Module", r.main)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 const allPlatforms = "linux/amd64,linux/arm64,linux/riscv64,darwin/amd64,darwin/arm64"
 
 func main() {
-	r := &release{}
+	r := &release{main: "./cmd/quorumbench", writeManual: writeManual}
 	platforms := ""
 	flag.StringVar(&r.source.dir, "source", ".", "the checkout to build")
 	flag.StringVar(&r.to, "to", "dist", "folder for the files, which must be empty or absent")
@@ -41,8 +41,11 @@ type release struct {
 	source source
 	to     string // folder for the files of the release
 	work   string // temporary folder
+	main   string // package of the program
 	nfpm   string
 	builds []*build
+	// writeManual writes man pages and completions into the folders man and completions of work.
+	writeManual func(context.Context, *release) error
 }
 
 // run builds everything. It leaves no partial release in the folder r.to.
@@ -65,7 +68,7 @@ func (r *release) run(ctx context.Context, platforms []string) (err error) {
 			_ = os.RemoveAll(r.to) // err is more important
 		}
 	}()
-	if err := r.writeManual(ctx); err != nil {
+	if err := r.writeManual(ctx, r); err != nil {
 		return err
 	}
 	for _, p := range platforms {
