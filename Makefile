@@ -159,7 +159,7 @@ unit: $(GOTESTSUM)
 	$(MAKE) unraced
 
 # Finds the files that contain tests which run without the race detector.
-UNRACED = grep -rlE --include='*_test.go' 'settle\.(SkipUnderRace|RandomCases)\(' internal
+UNRACED = grep -rlE --include='*_test.go' 'settle\.(SkipUnderRace|RandomCases)\(' internal tools
 
 .PHONY: unraced
 unraced: $(GOTESTSUM)

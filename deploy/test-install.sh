@@ -15,7 +15,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 dist=$(realpath "$1") cache=$(realpath -m "$2")
 arch=$(dpkg --print-architecture)
-base=$(basename "$dist"/quorumbench_*_linux_"$arch".tar.gz .tar.gz)
+base=quorumbench_linux_$arch
 [ -f "$dist/$base.tar.gz" ] || { echo "$dist has no release for linux/$arch; run: make release"; exit 1; }
 [ -f "$dist/$base.deb" ] || { echo "$dist has no packages for linux/$arch; run: make release"; exit 1; }
 work=$(mktemp -d)
@@ -63,15 +63,11 @@ use() {
 	grep -q 'Benchmark distributed' /tmp/page
 	MANPAGER=cat man quorumbench-run | grep -q -- '--set KEY=VALUE'
 	echo "man: quorumbench(1) opens"
-	# As if the user typed: quorumbench run --set dura<TAB>
-	bash -ec '
-		source /usr/share/bash-completion/bash_completion
-		__load_completion quorumbench
-		complete -p quorumbench
-		COMP_WORDS=(quorumbench run --set dura) COMP_CWORD=3 COMP_LINE="quorumbench run --set dura" COMP_POINT=26 COMP_TYPE=9
-		__start_quorumbench
-		echo "completion: dura becomes ${COMPREPLY[*]}"
-		[ "${COMPREPLY[*]}" = duration= ]'
+	# A user types the command into an interactive shell and presses Tab after "dura".
+	printf 'source /usr/share/bash-completion/bash_completion\nquorumbench run --dry-run --set dura\t7s >/tmp/plan\nexit\n' |
+		TERM=dumb HISTFILE= script -qec 'bash --norc -i' /dev/null >/tmp/shell
+	grep -q 'duration=7s' /tmp/shell && grep -q '7s' /tmp/plan || { cat /tmp/shell; exit 1; }
+	echo "completion: Tab after \"--set dura\" makes it duration="
 	rm -rf /home/tester/runs /home/tester/.cache
 }
 EOF
@@ -95,7 +91,7 @@ in_root() {
 	(
 		cd "$work/$name/upper"
 		find . ! -type d ! -path './var/lib/dpkg/*' ! -path './var/lib/rpm/*' ! -path './usr/lib/sysimage/rpm/*' ! -path './var/log/*' \
-			! -path './var/cache/*' ! -path './tmp/*'
+			! -path './var/cache/*' ! -path './tmp/*' ! -path './root/.rpmdb/*'
 		find . -type d -name '*quorumbench*'
 	) >"$work/left"
 	if [ -s "$work/left" ]; then
@@ -106,20 +102,20 @@ in_root() {
 }
 
 # The deb runs the whole first command; the others run shorter loads.
-RUN_FLAGS=''
+RUN_FLAGS=${RUN_FLAGS:-}
 in_root deb '
 	began=$SECONDS
 	dpkg -i "/mnt/dist/$BASE.deb"
 	use
 	echo "from installation to the first table and back: $((SECONDS - began)) s"
 	dpkg --purge quorumbench
-	! command -v quorumbench'
+	test ! -e /usr/bin/quorumbench'
 RUN_FLAGS='--set duration=1s --set warmup=0s'
 in_root rpm '
 	rpm --install --nodeps "/mnt/dist/$BASE.rpm"
 	use
 	rpm --erase quorumbench
-	! test -e /usr/share/doc/quorumbench'
+	test ! -e /usr/bin/quorumbench'
 in_root tar.gz '
 	(cd /mnt/dist && sha256sum --quiet --check --ignore-missing SHA256SUMS)
 	cd /tmp && tar -xzf "/mnt/dist/$BASE.tar.gz" && cd "$BASE"
@@ -134,7 +130,7 @@ in_root tar.gz '
 # The image, with containerd and runc.
 install_missing containerd containerd runc
 install_missing runc runc
-image=$(echo "$dist"/quorumbench_*_image.tar)
+image=$dist/quorumbench_image.tar
 mkdir -p "$work/containerd"
 containerd --root "$work/containerd/root" --state "$work/containerd/state" --address "$work/containerd/socket" >"$work/containerd/log" 2>&1 &
 containerd=$!

@@ -51,7 +51,7 @@ func (r *release) packArchives() error {
 		if err != nil {
 			return err
 		}
-		if err := pack(r.path(r.name(b)+".tar.gz"), r.name(b), all, r.source.date); err != nil {
+		if err := pack(r.path(b.name()+".tar.gz"), b.name(), all, r.source.date); err != nil {
 			return err
 		}
 	}

@@ -27,10 +27,9 @@ type build struct {
 // module is a Go module that is linked into a binary.
 type module struct{ path, version, sum string }
 
-// name returns the start of the names of a platform's files, such as quorumbench_1.0.0_linux_amd64.
-func (r *release) name(b *build) string {
-	return strings.Join([]string{program, r.source.number(), b.system, b.arch}, "_")
-}
+// name returns the start of the names of a platform's files, such as quorumbench_linux_amd64. The
+// names have no version, so that the address of the latest release's files does not change.
+func (b *build) name() string { return strings.Join([]string{program, b.system, b.arch}, "_") }
 
 // environment returns the variables that make a build depend only on the source.
 func (b *build) environment() []string {

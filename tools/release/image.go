@@ -26,7 +26,7 @@ func (r *release) writeImage() error {
 	if len(i.Variants) == 0 {
 		return nil
 	}
-	f, err := os.Create(r.path(fmt.Sprintf("%s_%s_image.tar", program, r.source.number())))
+	f, err := os.Create(r.path(program + "_image.tar"))
 	if err != nil {
 		return err
 	}

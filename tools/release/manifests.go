@@ -89,12 +89,12 @@ func (r *release) writeManifests() error {
 	}{r.source.version, r.source.number(), homepage, summary, details, nil, map[string][]archive{}}
 	brew := map[string]string{"darwin": "macos", "linux": "linux", "amd64": "intel", "arm64": "arm"}
 	for _, b := range r.builds {
-		file := r.name(b) + ".tar.gz"
+		file := b.name() + ".tar.gz"
 		sum, err := sumOf(r.path(file))
 		if err != nil {
 			return err
 		}
-		a := archive{b.system, b.arch, brew[b.arch], fmt.Sprintf("%s/releases/download/%s/%s", homepage, r.source.version, file), sum, r.name(b)}
+		a := archive{b.system, b.arch, brew[b.arch], fmt.Sprintf("%s/releases/download/%s/%s", homepage, r.source.version, file), sum, b.name()}
 		about.Archives = append(about.Archives, a)
 		if a.Processor != "" { // Homebrew has no RISC-V
 			about.Systems[brew[b.system]] = append(about.Systems[brew[b.system]], a)

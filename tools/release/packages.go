@@ -66,7 +66,7 @@ func (r *release) packLinux(ctx context.Context) error {
 			return err
 		}
 		for _, kind := range []string{"deb", "rpm"} {
-			to, err := filepath.Abs(r.path(r.name(b) + "." + kind))
+			to, err := filepath.Abs(r.path(b.name() + "." + kind))
 			if err != nil {
 				return err
 			}

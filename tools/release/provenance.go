@@ -56,7 +56,7 @@ func (r *release) writeProvenance() error {
 	d.InternalParameters = map[string]string{"command": "make release", "go": r.source.goTool}
 	d.ResolvedDependencies = []subject{{URI: "git+" + homepage, Digest: map[string]string{"gitCommit": r.source.commit}}}
 	s.Predicate.RunDetails.Builder = map[string]string{"id": homepage + "/blob/main/Makefile"}
-	return writeJSON(r.path(fmt.Sprintf("%s_%s.provenance.json", program, r.source.number())), s)
+	return writeJSON(r.path(program+".provenance.json"), s)
 }
 
 // writeSums writes the hashes of all files in the format of sha256sum.

@@ -91,7 +91,7 @@ func released(t *testing.T, r *release, platforms ...string) map[string][]byte {
 }
 
 // small returns a release whose program is another, smaller one of this repository.
-func small(t *testing.T, clone string) *release {
+func small(clone string) *release {
 	return &release{source: source{dir: clone}, main: "./tools/image", nfpm: nfpmPath(), writeManual: onePage}
 }
 
@@ -110,11 +110,11 @@ func checkSame(t *testing.T, x, y map[string][]byte) {
 // Two clones in different folders result in the same files. In CI, the program is a small one.
 func TestSameBytesInTwoFolders(t *testing.T) {
 	settle.Unraced(t)
-	first, second := small(t, clone(t, "here")), small(t, clone(t, "another-folder"))
-	platforms := []string{"linux/amd64", "linux/arm64", "darwin/arm64"}
+	first, second := small(clone(t, "here")), small(clone(t, "another-folder"))
+	platforms := []string{"linux/amd64", "linux/arm64"}
 	files := released(t, first, platforms...)
 	checkSame(t, files, released(t, second, platforms...))
-	if len(files) < 3+3+2+1+2 {
+	if len(files) < 2+2+2+1+2 {
 		t.Errorf("only %v", sortedKeys(files))
 	}
 	checkContents(t, first, files)
@@ -150,26 +150,26 @@ func checkContents(t *testing.T, r *release, files map[string][]byte) {
 	t.Helper()
 	for _, b := range r.builds {
 		var bill bom
-		if err := json.Unmarshal(files[r.name(b)+".cdx.json"], &bill); err != nil {
+		if err := json.Unmarshal(files[b.name()+".cdx.json"], &bill); err != nil {
 			t.Fatal(err)
 		}
 		if len(b.modules) == 0 || len(bill.Components) != len(b.modules)+1 {
-			t.Errorf("%s: %d components for %d modules", r.name(b), len(bill.Components), len(b.modules))
+			t.Errorf("%s: %d components for %d modules", b.name(), len(bill.Components), len(b.modules))
 		}
-		packed := unpack(t, files[r.name(b)+".tar.gz"])
+		packed := unpack(t, files[b.name()+".tar.gz"])
 		for _, name := range []string{"quorumbench", "LICENSE", "README.md", "man/quorumbench.1", "completions/_quorumbench"} {
-			if len(packed[r.name(b)+"/"+name]) == 0 {
+			if len(packed[b.name()+"/"+name]) == 0 {
 				t.Errorf("the archive of %s/%s lacks %s", b.system, b.arch, name)
 			}
 		}
-		licenses := string(packed[r.name(b)+"/"+licensesName])
+		licenses := string(packed[b.name()+"/"+licensesName])
 		for _, m := range b.modules {
 			if !strings.Contains(licenses, "\n"+m.path+" "+m.version+"\n") {
 				t.Errorf("the licence of %s is missing", m.path)
 			}
 		}
 		if !strings.Contains(licenses, "Apache License") || strings.Contains(licenses, "github.com/spf13/cobra") {
-			t.Errorf("%s has the licences of other modules", r.name(b))
+			t.Errorf("%s has the licences of other modules", b.name())
 		}
 	}
 }
@@ -209,14 +209,14 @@ func checkManifests(t *testing.T, files map[string][]byte) {
 		t.Fatal(err)
 	}
 	var s statement
-	if err := json.Unmarshal(files["quorumbench_1.2.3.provenance.json"], &s); err != nil {
+	if err := json.Unmarshal(files["quorumbench.provenance.json"], &s); err != nil {
 		t.Fatal(err)
 	}
 	sums := map[string]string{}
 	for _, f := range s.Subject {
 		sums[f.Name] = f.Digest["sha256"]
 	}
-	if len(manifest.Spec.Platforms) != 3 || manifest.Spec.Version != "v1.2.3" {
+	if len(manifest.Spec.Platforms) != 2 || manifest.Spec.Version != "v1.2.3" {
 		t.Errorf("%+v", manifest)
 	}
 	for _, p := range manifest.Spec.Platforms {
@@ -290,7 +290,7 @@ func checkSignature(t *testing.T, r *release) {
 // A release is refused if its commit does not describe it, and if its folder has files.
 func TestRefused(t *testing.T) {
 	dir := clone(t, "changed")
-	r := small(t, dir)
+	r := small(dir)
 	r.to = t.TempDir()
 	if err := os.WriteFile(filepath.Join(r.to, "x"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func (r *release) writeSBOMs() error {
 		if err != nil {
 			return err
 		}
-		if err := writeJSON(r.path(r.name(b)+".cdx.json"), bill); err != nil {
+		if err := writeJSON(r.path(b.name()+".cdx.json"), bill); err != nil {
 			return err
 		}
 	}
