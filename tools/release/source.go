@@ -40,8 +40,9 @@ func (s *source) read(ctx context.Context) error {
 	s.commit = git("rev-parse", "HEAD")
 	date := git("log", "-1", "--format=%cI")
 	tags := strings.Fields(git("tag", "--points-at", "HEAD", "--sort=-version:refname"))
-	s.goTool, _ = output(ctx, s.dir, nil, "go", "env", "GOVERSION")
-	s.goTool = strings.TrimSpace(s.goTool)
+	goTool, e := output(ctx, s.dir, nil, "go", "env", "GOVERSION")
+	err = errors.Join(err, e)
+	s.goTool = strings.TrimSpace(goTool)
 	switch {
 	case err != nil:
 		return err

@@ -60,25 +60,26 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	}
 }
 
-// The example of a CI workflow contains the documented commands.
+// The GitHub action runs the documented commands, and the example of a workflow uses the action.
 func TestRegressionWorkflowRunsTheCommands(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
-		b, err := os.ReadFile("../../../docs/" + name)
+		b, err := os.ReadFile("../../../" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Join(strings.Fields(string(b)), " ")
+		text := strings.Join(strings.Fields(string(b)), " ")
+		return strings.NewReplacer(`"$SCENARIO"`, "regression", `"$OUT"`, "result", `"$HEAD"`, "SIDE", `"$BASE"`, "SIDE", "./head-etcd", "SIDE", "./base-etcd", "SIDE").Replace(text)
 	}
-	workflow, docs := read("ci/regression-github.yml"), read("how-to/find-a-regression.md")
+	action, docs := read("deploy/action/action.yml"), read("docs/how-to/find-a-regression.md")
+	if !strings.Contains(read("docs/ci/regression-github.yml"), "uses: quorumbench/quorumbench/deploy/action@") {
+		t.Error("the workflow does not use the action")
+	}
 	for _, command := range []string{
 		"run regression --exec SIDE --set label=head --set baseline.exec=SIDE --set baseline.label=base --out result",
 		"compare result --format markdown --fail-on worse",
 	} {
-		for name, text := range map[string]string{"the workflow": workflow, "docs/how-to/find-a-regression.md": docs} {
-			for _, side := range []string{"head/etcd", "base/etcd", "./head-etcd", "./base-etcd"} {
-				text = strings.ReplaceAll(text, side+" ", "SIDE ")
-			}
+		for name, text := range map[string]string{"the action": action, "docs/how-to/find-a-regression.md": docs} {
 			if !strings.Contains(text, command) {
 				t.Errorf("%s does not run %q", name, command)
 			}
