@@ -37,7 +37,7 @@ func contents(t *testing.T) map[string]string {
 
 // Each page is the same each time, starts like a man page, and has the parts that readers expect.
 func TestPages(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	all := contents(t)
 	if diff := cmp.Diff(all, contents(t)); diff != "" {
 		t.Errorf("a second call writes other files: %s", diff)

@@ -109,7 +109,7 @@ func checkSame(t *testing.T, x, y map[string][]byte) {
 
 // Two clones in different folders result in the same files. In CI, the program is a small one.
 func TestSameBytesInTwoFolders(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	first, second := small(clone(t, "here")), small(clone(t, "another-folder"))
 	platforms := []string{"linux/amd64", "linux/arm64"}
 	files := released(t, first, platforms...)

@@ -120,7 +120,7 @@ func TestAction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := servers.Installed(t, st) // etcd 3.5, which has both interfaces
+	server := servers.InstalledServer(t, st) // etcd 3.5, which has both interfaces
 	// A build is another one if its path is another one.
 	if err := os.Symlink(server, w.path("base-etcd")); err != nil {
 		t.Fatal(err)

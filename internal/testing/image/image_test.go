@@ -127,7 +127,7 @@ func TestArchive(t *testing.T) {
 // An image for several architectures has an index from which an engine chooses, and each variant has
 // its own binary and licences.
 func TestArchitectures(t *testing.T) {
-	settle.Unraced(t)
+	settle.SkipUnderRace(t)
 	license := filepath.Join(t.TempDir(), "LICENSE")
 	if err := os.WriteFile(license, []byte("free"), 0o600); err != nil {
 		t.Fatal(err)
