@@ -42,6 +42,8 @@ type Panel struct {
 	Log   bool // use a logarithmic axis, because the values span several powers of ten
 	Lines []Line
 	Notes []string // sentences below the chart
+	// Key explains lines that are medians of repeats. It is empty if the lines show one repeat.
+	Key string
 	// MemberRanges is set if each line shows the range of the values of several members. If it is
 	// not set, a line shows the range of the values of several seconds.
 	MemberRanges bool
@@ -52,6 +54,9 @@ type Panel struct {
 type Line struct {
 	Name      string
 	Low, High []float64
+	// Repeats holds the lowest and the highest value of the repeats whose median the line shows. It
+	// is nil if the line shows one repeat.
+	Repeats *Line
 }
 
 // newLine returns a line without values.
@@ -94,6 +99,9 @@ func (l *Line) fillBetween(g *Grid, from, to, low, high float64) {
 
 // Empty reports whether the line has no values.
 func (l *Line) Empty() bool {
+	if l.Repeats != nil && !l.Repeats.Empty() {
+		return false
+	}
 	for _, v := range l.Low {
 		if !math.IsNaN(v) {
 			return false

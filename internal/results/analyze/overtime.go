@@ -6,7 +6,10 @@ import "github.com/quorumbench/quorumbench/internal/results/record"
 // parts use the columns of the same grid, so the charts share a time axis.
 type OverTime struct {
 	Trial *record.Trial
-	Grid  Grid
+	// Combined is set if the values of several repeats are combined. Then Trial is the first of
+	// them, and there are no Marks and no Heat.
+	Combined *Combined
+	Grid     Grid
 	// Panels are the charts over time. Charts without lines are omitted.
 	Panels []Panel
 	Marks  []Mark
@@ -62,12 +65,18 @@ type PercentileCurve struct {
 	// Count is the number of operations, including failed operations. Failed is the number of
 	// failed operations, which count as slower than any success.
 	Count, Failed uint64
+	// Repeats is the number of repeats whose median the curve shows. It is 0 if the curve shows one
+	// trial.
+	Repeats int
 }
 
 // PercentilePoint is one point of a curve: a percentile and its value.
 type PercentilePoint struct {
 	Percentile  float64 // at least 0 and below 100
 	Nanoseconds float64
+	// Least and Most are the lowest and the highest value of the repeats, if the curve combines
+	// repeats.
+	Least, Most float64
 	// Reliable is set if at least ten operations were slower.
 	Reliable bool
 }

@@ -70,11 +70,16 @@ func Median(all []record.Value, better record.Direction) record.Value {
 	if len(all) == 0 || slices.ContainsFunc(all, unsupported) {
 		return record.Value{}
 	}
-	place := len(all) / 2
+	return slices.SortedFunc(slices.Values(all), func(a, b record.Value) int { return cmp.Compare(rank(a), rank(b)) })[medianPlace(len(all), better)]
+}
+
+// medianPlace returns the index of the median of n sorted values. If n is even, it is the worse of
+// the two middle values.
+func medianPlace(n int, better record.Direction) int {
 	if better == record.HigherIsBetter {
-		place = (len(all) - 1) / 2
+		return (n - 1) / 2
 	}
-	return slices.SortedFunc(slices.Values(all), func(a, b record.Value) int { return cmp.Compare(rank(a), rank(b)) })[place]
+	return n / 2
 }
 
 // rank returns the sort key of a value. A failed value is above any other value.

@@ -168,7 +168,7 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 		failures = failures || r.Errors > 0
 	}
 	o.addPanel(Panel{Name: "throughput", Title: "Throughput", Unit: measure.Rate, Lines: []Line{throughput, due}})
-	o.addPanel(Panel{Name: "latency", Title: o.headline(), Unit: measure.Nanoseconds, Log: true, Lines: x.latency, Notes: notesOnEmptyLines(x.latency)})
+	o.addPanel(Panel{Name: "latency", Title: o.TimeTitle(), Unit: measure.Nanoseconds, Log: true, Lines: x.latency, Notes: notesOnEmptyLines(x.latency)})
 	if failures {
 		o.addPanel(Panel{Name: "errors", Title: "Failed operations by due time", Unit: measure.Rate, Lines: []Line{errors}})
 	}
@@ -176,7 +176,7 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	o.addPanel(Panel{Name: "lateness", Title: "Lateness (sent − due)", Unit: measure.Nanoseconds, Log: true, Lines: x.lateness})
 	o.addPanel(Panel{Name: "watch-events", Title: "Watch events delivered", Unit: measure.Rate, Lines: []Line{events}})
 	o.addPanel(Panel{Name: "watch-latency", Title: "Watch events: arrival − due time of the write", Unit: measure.Nanoseconds, Log: true, Lines: x.watch})
-	o.Heat = x.heat.finish(o.headline())
+	o.Heat = x.heat.finish(o.TimeTitle())
 	all := map[measure.Series]*measure.Histogram{}
 	for series, sum := range x.all {
 		all[series] = sum.Histogram()
@@ -191,8 +191,8 @@ func (o *OverTime) addOperations(x *timesOverTime) {
 	}
 }
 
-// headline returns the name of the times that the trial's tables show first.
-func (o *OverTime) headline() string {
+// TimeTitle returns the name of the times that the trial's tables show first.
+func (o *OverTime) TimeTitle() string {
 	if o.Trial.HeadlineTime() == record.Response {
 		return "Response time"
 	}

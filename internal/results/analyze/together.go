@@ -31,18 +31,16 @@ type ChartGroup struct {
 // show more detail.
 const groupColumns = 240
 
-// GroupForCharts groups the trials that are drawn in the same charts, and keeps their order. It
-// uses only the first repeat of each trial.
+// GroupForCharts groups the trials that are drawn in the same charts, and keeps their order.
+// Repeats of a trial must have been combined (CombineRepeats).
 func GroupForCharts(all []*OverTime) (out []ChartGroup) {
 	var order []string
 	groups := map[string][]*OverTime{}
-	seen := map[int]bool{}
 	for _, o := range all {
 		t := o.Trial
-		if len(o.Panels) == 0 || !HasFigures(t) || seen[t.Number] {
+		if len(o.Panels) == 0 || !HasFigures(t) {
 			continue
 		}
-		seen[t.Number] = true
 		key := groupTitle(t)
 		order = AppendNew(order, key)
 		groups[key] = append(groups[key], o)
@@ -84,7 +82,7 @@ func newChartGroup(title string, all []*OverTime) (ChartGroup, bool) {
 	if len(all) > maxLines { // each store has several trials, with different loads
 		fastest := make([]*OverTime, len(sides))
 		for _, o := range all {
-			if i := slices.Index(sides, storeAndRun(o.Trial)); fastest[i] == nil || representsBetter(o.Trial, fastest[i].Trial) {
+			if i := slices.Index(sides, storeAndRun(o.Trial)); fastest[i] == nil || representsBetter(o.alone().Trial, fastest[i].alone().Trial) {
 				fastest[i] = o
 			}
 		}
@@ -95,9 +93,7 @@ func newChartGroup(title string, all []*OverTime) (ChartGroup, bool) {
 		g.Notes = append(g.Notes, fmt.Sprintf("Only the first %d of %d trials are drawn.", maxLines, len(all)))
 		all = all[:maxLines]
 	}
-	if slices.ContainsFunc(all, func(o *OverTime) bool { return o.Trial.Repeated() }) {
-		g.Notes = append(g.Notes, "Only the first repeat of each trial is drawn.")
-	}
+	g.addRepeatNotes(all)
 	for _, o := range all {
 		if reason := ExclusionReason(o.Trial); reason != "" {
 			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn, but its figures cannot be compared (%s).", Label(o.Trial), reason))
@@ -111,6 +107,26 @@ func newChartGroup(title string, all []*OverTime) (ChartGroup, bool) {
 	return g, true
 }
 
+// addRepeatNotes describes which repeats the lines show.
+func (g *ChartGroup) addRepeatNotes(all []*OverTime) {
+	var drawn []string
+	for _, o := range all {
+		if o.Combined != nil {
+			drawn = append(drawn, fmt.Sprintf("%s: %s", o.Trial.Name, o.Combined))
+		}
+	}
+	if len(drawn) == 0 {
+		return
+	}
+	g.Notes = append(g.Notes, "In charts over time, each line shows the median of a trial's valid repeats, or of all repeats if none is valid ("+shortList(drawn)+").")
+	if len(all) > mostBands {
+		g.Notes = append(g.Notes, "The range of the repeats is not drawn, because the bands of so many trials would cover each other.")
+	}
+}
+
+// mostBands is the maximum number of lines with a band in one chart.
+const mostBands = 4
+
 // representsBetter reports whether t represents its store better than the other trial. A trial that
 // ExclusionReason accepts is better than a trial that it does not accept. Otherwise, the trial with
 // the higher throughput is better.
@@ -119,6 +135,14 @@ func representsBetter(t, other *record.Trial) bool {
 		return b
 	}
 	return t.PerSecond > other.PerSecond
+}
+
+// alone returns the charts of a single repeat: the repeat with the median throughput.
+func (o *OverTime) alone() *OverTime {
+	if o.Combined != nil {
+		return o.Combined.typical
+	}
+	return o
 }
 
 // differingConditions returns the conditions in which the trials differ, except for the store and
@@ -202,6 +226,9 @@ func (o *OverTime) addGroupChart(prefix string, s *source, all []*OverTime, plac
 	p := Panel{Name: prefix + s.name, Title: s.title, Unit: s.unit, Log: s.log, MemberRanges: s.bands}
 	if s.bands {
 		p.Notes = []string{bandNote}
+		if slices.ContainsFunc(all, func(o *OverTime) bool { return o.Combined != nil }) {
+			p.Notes[0] += " It includes all combined repeats."
+		}
 	}
 	if s.name == "network" {
 		p.Notes = []string{"All network traffic of the machine, including that of other programs. Loopback traffic is counted once."}
@@ -209,10 +236,13 @@ func (o *OverTime) addGroupChart(prefix string, s *source, all []*OverTime, plac
 	for _, of := range all {
 		line := o.Grid.newLine(lineName(of.Trial))
 		if l := s.line(of); l != nil {
-			for i := range l.Low {
-				if from, to := place(of, i); to > from && !math.IsNaN(l.Low[i]) {
-					line.fillBetween(&o.Grid, from, to, l.Low[i], l.High[i])
-				}
+			at := func(column int) (from, to float64) { return place(of, column) }
+			line.include(&o.Grid, l, at)
+			if l.Repeats != nil && len(all) <= mostBands {
+				whole := o.Grid.newLine(line.Name)
+				whole.include(&o.Grid, l.Repeats, at)
+				line.Repeats = &whole
+				p.Key = "lines: median of the repeats, bands: lowest to highest"
 			}
 		}
 		p.Lines = append(p.Lines, line)
@@ -255,9 +285,13 @@ func (g *ChartGroup) overTime(all []*OverTime) {
 	}
 }
 
-// byWrites draws the charts over the number of completed writes.
-func (g *ChartGroup) byWrites(all []*OverTime) {
-	most := 0.0
+// byWrites draws the charts over the number of completed writes. Repeats complete different numbers
+// of writes, so these charts show only one repeat of each trial.
+func (g *ChartGroup) byWrites(trials []*OverTime) {
+	most, all := 0.0, make([]*OverTime, 0, len(trials))
+	for _, o := range trials {
+		all = append(all, o.alone())
+	}
 	for _, of := range all {
 		if of.completedWrites == nil {
 			return
@@ -278,6 +312,9 @@ func (g *ChartGroup) byWrites(all []*OverTime) {
 	if len(o.Panels) > 0 {
 		p := &o.Panels[len(o.Panels)-1]
 		p.Notes = append(p.Notes, writesNote(all))
+		if slices.ContainsFunc(trials, func(o *OverTime) bool { return o.Combined != nil }) {
+			p.Notes = append(p.Notes, "The charts by number of writes show the repeat with the median throughput.")
+		}
 	}
 }
 

@@ -92,10 +92,21 @@ func limitSentences(rows []*analyze.Row, sentencesOf func(*analyze.Row) []senten
 // linkTo returns the anchor for a part of a trial's section. If the trial has no section, it
 // returns the anchor of the table.
 func linkTo(t *record.Trial, part string, shown shownTrials) string {
-	if !shown.shows(t) {
-		return "table"
+	switch {
+	case shown.shows(t):
+		return id(t) + part
+	case shown.combines(t):
+		return fmt.Sprintf("t%d", t.Number)
 	}
-	return id(t) + part
+	return "table"
+}
+
+// linkToRow returns the anchor for the section of a trial with all its repeats.
+func linkToRow(r *analyze.Row, shown shownTrials) string {
+	if shown.combines(r.First()) {
+		return rowID(r)
+	}
+	return linkTo(r.First(), "", shown)
 }
 
 // testedSentence lists the tested stores and the machines.
@@ -130,7 +141,7 @@ func mainFigures(r *analyze.Row, shown shownTrials) []sentence {
 		}
 		words += ")"
 	}
-	return []sentence{{Subject: r.First().Name, Text: words + "." + report.CertaintySentence(r), Link: linkTo(r.Done[0], "", shown)}}
+	return []sentence{{Subject: r.First().Name, Text: words + "." + report.CertaintySentence(r), Link: linkToRow(r, shown)}}
 }
 
 // noRepeatsWarning warns that trials have no repeats.

@@ -63,7 +63,7 @@ func overviewOf(rows []*analyze.Row, shown shownTrials) overview {
 	throughput, tail := newAxis("ops", rows), newAxis("p99", rows)
 	for _, r := range rows {
 		row := overviewRow{
-			Name: r.First().Name, Link: linkTo(r.First(), "", shown), Verdict: analyze.JudgeTrials(r.Trials).State,
+			Name: r.First().Name, Link: linkToRow(r, shown), Verdict: analyze.JudgeTrials(r.Trials).State,
 			Throughput: throughput.bar(r), P99: tail.bar(r), Bottlenecks: bottlenecks(r),
 		}
 		if len(stores) > 1 {

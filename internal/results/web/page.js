@@ -46,7 +46,7 @@ const chart = figure => {
   time.className = "readout";
   figure.querySelector("figcaption").append(time);
   const cursor = make("path", {class: "cursor", d: ""}, plot);
-  const entries = [...figure.querySelectorAll(".legend li")].map(li => {
+  const entries = [...figure.querySelectorAll(".legend li:not(.about)")].map(li => {
     const value = document.createElement("span");
     value.className = "value";
     li.append(value);
@@ -58,6 +58,7 @@ const chart = figure => {
     const own = figure.classList.contains("events") ? [...plot.querySelectorAll("path.mark." + entry.series)]
       : figure.classList.contains("spots") ? [...plot.querySelectorAll("path." + entry.series)]
       : figure.classList.contains("curves") ? lines.slice(2 * i, 2 * i + 2) : [lines[i]];
+    own.push(...plot.querySelectorAll("path.range." + entry.series));
     const toggle = () => {
       const off = entry.li.classList.toggle("off");
       entry.li.setAttribute("aria-pressed", String(!off));
@@ -93,7 +94,7 @@ const trial = section => {
   const whole = [data.from, data.from + data.n * data.width];
   let [from, to] = whole, at = null;
   const charts = [...section.querySelectorAll("figure.over-time, figure.events, figure.heat")].map(chart);
-  const named = new Map(data.charts.map(c => [section.id + "-" + c.name, c]));
+  const named = new Map(data.charts.map(c => [section.id.replace(/-repeats$/, "") + "-" + c.name, c]));
   const back = document.createElement("button");
   back.type = "button";
   back.className = "back";
@@ -118,7 +119,8 @@ const trial = section => {
       if (values) c.entries.forEach((entry, k) => {
         const high = values.lines[k].h[i], low = values.lines[k].l ? values.lines[k].l[i] : high;
         const text = written[values.unit];
-        entry.value.textContent = high === null ? "-" : low === high ? text(high) : text(low) + " to " + text(high);
+        const band = values.lines[k].m && values.lines[k].m[i] !== null ? " (repeats " + text(values.lines[k].n[i]) + " to " + text(values.lines[k].m[i]) + ")" : "";
+        entry.value.textContent = (high === null ? "-" : low === high ? text(high) : text(low) + " to " + text(high)) + band;
       });
       if (c.figure.classList.contains("heat") && data.heat) {
         const cells = data.heat.columns[i], n = r => cells.length && r >= cells[0] ? cells[1 + r - cells[0]] || 0 : 0;
@@ -223,7 +225,7 @@ const curves = figure => {
     c.time.textContent = "p" + (x < 1 ? p.toFixed(1) : p.toFixed(Math.min(Math.ceil(x) + 1, 8)));
     c.entries.forEach((entry, k) => {
       const after = data[k].find(point => place(point[0]) >= x - 1e-9);
-      entry.value.textContent = after ? duration(after[1]) : "-";
+      entry.value.textContent = !after ? "-" : duration(after[1]) + (after.length > 2 ? " (repeats " + duration(after[2]) + " to " + duration(after[3]) + ")" : "");
     });
   };
   const hide = () => {
@@ -281,9 +283,8 @@ document.querySelectorAll("details.trial, section.linked").forEach(trial);
 // A link to a part of a folded trial opens the trial. A printed page shows all trials.
 const reveal = () => {
   const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-  const folded = target && target.closest("details:not([open])");
-  if (!folded) return;
-  folded.open = true;
+  if (!target || !target.closest("details:not([open])")) return;
+  for (let folded; (folded = target.closest("details:not([open])"));) folded.open = true;
   target.scrollIntoView();
 };
 addEventListener("hashchange", reveal);

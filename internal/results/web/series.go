@@ -28,10 +28,13 @@ type panel struct {
 }
 
 // line holds the maximum of each column in High. If a minimum differs from its maximum in at least
-// one column, Low holds all minimums; otherwise Low is empty.
+// one column, Low holds all minimums; otherwise Low is empty. If the line is the median of repeats,
+// Most and Least hold the highest and the lowest value of the repeats.
 type line struct {
-	High values `json:"h"`
-	Low  values `json:"l,omitempty"`
+	High  values `json:"h"`
+	Low   values `json:"l,omitempty"`
+	Most  values `json:"m,omitempty"`
+	Least values `json:"n,omitempty"`
 }
 
 // heat holds the counts of a heat map. An element of Columns begins with the number of the first
@@ -106,6 +109,9 @@ func seriesOf(o *analyze.OverTime) *series {
 					break
 				}
 			}
+			if r := p.Lines[j].Repeats; r != nil {
+				l.Most, l.Least = r.High, r.Low
+			}
 			one.Lines = append(one.Lines, l)
 		}
 		s.Charts = append(s.Charts, one)
@@ -135,8 +141,9 @@ func heatOf(m *analyze.HeatMap) *heat {
 	return h
 }
 
-// points holds the percentiles and times of a curve.
-type points [][2]float64
+// points holds the points of a curve: the percentile, the time and, if the curve combines repeats,
+// the lowest and the highest time of the repeats.
+type points [][]float64
 
 // MarshalJSON writes the list. The numbers have enough digits to distinguish the percentiles.
 func (p points) MarshalJSON() ([]byte, error) {
@@ -147,8 +154,10 @@ func (p points) MarshalJSON() ([]byte, error) {
 		}
 		b = append(b, '[')
 		b = strconv.AppendFloat(b, one[0], 'g', 11, 64)
-		b = append(b, ',')
-		b = appendDigits(b, one[1])
+		for _, ns := range one[1:] {
+			b = append(b, ',')
+			b = appendDigits(b, ns)
+		}
 		b = append(b, ']')
 	}
 	return append(b, ']'), nil
@@ -159,7 +168,11 @@ func pointsOf(curves []analyze.PercentileCurve) []points {
 	for i := range curves {
 		all[i] = points{}
 		for _, p := range curves[i].Points {
-			all[i] = append(all[i], [2]float64{p.Percentile, p.Nanoseconds})
+			point := []float64{p.Percentile, p.Nanoseconds}
+			if curves[i].Repeats > 1 {
+				point = append(point, p.Least, p.Most)
+			}
+			all[i] = append(all[i], point)
 		}
 	}
 	return all

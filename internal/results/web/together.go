@@ -27,10 +27,12 @@ type drawnGroup struct {
 }
 
 // drawGroups draws the charts that combine trials of several stores or runs.
-func drawGroups(all []drawnTrial) (out []drawnGroup) {
+func drawGroups(all []drawnRow) (out []drawnGroup) {
 	overs := make([]*analyze.OverTime, 0, len(all))
 	for i := range all {
-		overs = append(overs, all[i].overTime)
+		if d := all[i].main(); d != nil {
+			overs = append(overs, d.overTime)
+		}
 	}
 	found := analyze.GroupForCharts(overs)
 	for i := range found {

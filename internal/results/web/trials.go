@@ -12,8 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// shownTrials holds the trials that have charts, and the number of columns in each chart.
+// shownTrials holds the trials that have charts, the repeats that have charts of their own, and the
+// number of columns in each chart.
 type shownTrials struct {
+	rows    []*analyze.Row
 	trials  []*record.Trial
 	columns int
 }
@@ -28,49 +30,88 @@ const (
 	// and the maximum number of columns in each line.
 	groupLines = 16
 	maxGroups  = 240
+	// The number of lines, bands included, in the charts that combine the repeats of a trial.
+	linesCombined = 16
 )
 
 // columnSteps lists the possible numbers of columns in a chart.
 var columnSteps = [...]int{720, 480, 360, 240, 180, 120}
 
 // chooseTrials selects the trials that get charts: trials with a timeline, or all trials if there
-// are few. It selects as many trials, with as many columns, as fit the page.
+// are few. Then it selects as many repeats for charts of their own, with as many columns, as fit
+// the page. It takes the repeats of all trials in turn.
 func chooseTrials(run *record.Run) shownTrials {
-	var all []*record.Trial
-	for _, t := range analyze.TrialsInOrder(run) {
-		if len(t.Timeline) > 0 || len(run.Trials) <= maxTrials {
-			all = append(all, t)
+	drawable := func(t *record.Trial) bool { return len(t.Timeline) > 0 || len(run.Trials) <= maxTrials }
+	var s shownTrials
+	for _, r := range analyze.Rows(run) {
+		if slices.ContainsFunc(r.Trials, drawable) && len(s.rows) < maxTrials {
+			s.rows = append(s.rows, r)
 		}
 	}
-	s := shownTrials{trials: all[:min(len(all), maxTrials)]}
-	for ; ; s.trials = s.trials[:len(s.trials)-1] {
+	for _, t := range inTurn(s.rows) {
+		if drawable(t) && len(s.trials) < maxTrials {
+			s.trials = append(s.trials, t)
+		}
+	}
+	for {
 		for _, s.columns = range columnSteps {
-			cells := 0
-			for _, t := range s.trials {
-				lines := 20 + 10*t.Members // the lines in the charts, and the heat map
-				cells += lines*min(len(t.Timeline), s.columns) + groupLines*min(len(t.Timeline), maxGroups)
-			}
-			if cells <= maxCells || len(s.trials) == 1 && s.columns == columnSteps[len(columnSteps)-1] {
+			if s.cells() <= maxCells || len(s.trials) == 1 && s.columns == columnSteps[len(columnSteps)-1] {
 				return s
 			}
 		}
+		if len(s.trials) == 0 {
+			return s
+		}
+		s.trials = s.trials[:len(s.trials)-1]
 	}
 }
 
-// shrink reduces the number of columns. If that is at its minimum, it reduces the number of trials.
-// It reports whether a reduction was possible.
+// cells estimates the number of columns of all lines on the page.
+func (s *shownTrials) cells() (cells int) {
+	for _, t := range s.trials {
+		lines := 20 + 10*t.Members // the lines in the charts, and the heat map
+		cells += lines * min(len(t.Timeline), s.columns)
+	}
+	for _, r := range s.rows {
+		n := 0
+		for _, t := range r.Trials {
+			n = max(n, len(t.Timeline))
+		}
+		cells += groupLines * min(n, maxGroups)
+		if combines(r) {
+			cells += linesCombined * min(n, s.columns)
+		}
+	}
+	return cells
+}
+
+// shrink reduces the number of columns. If that is at its minimum, it reduces the number of repeats
+// with charts of their own, and then the number of trials. It reports whether a reduction was
+// possible.
 func (s *shownTrials) shrink() bool {
 	if i := slices.Index(columnSteps[:], s.columns); i+1 < len(columnSteps) {
 		s.columns = columnSteps[i+1]
 		return true
 	}
-	n := len(s.trials)
-	s.trials = s.trials[:n-(n+3)/4]
+	if n := len(s.trials); n > 0 {
+		s.trials = s.trials[:n-(n+3)/4]
+		if len(s.trials) == 0 {
+			s.rows = slices.DeleteFunc(s.rows, func(r *analyze.Row) bool { return !combines(r) })
+		}
+		return true
+	}
+	n := len(s.rows)
+	s.rows = s.rows[:n-(n+3)/4]
 	return n > 0
 }
 
 // shows reports whether a trial has charts.
 func (s *shownTrials) shows(t *record.Trial) bool { return slices.Contains(s.trials, t) }
+
+// combines reports whether the page has a section that combines the repeats of a trial.
+func (s *shownTrials) combines(t *record.Trial) bool {
+	return slices.ContainsFunc(s.rows, func(r *analyze.Row) bool { return r.First().Number == t.Number && combines(r) })
+}
 
 // id returns the name of a trial in links.
 func id(t *record.Trial) string { return fmt.Sprintf("t%d-%d", t.Number, t.Repeat) }
@@ -86,18 +127,6 @@ type drawnTrial struct {
 	heat    *chart.Chart
 	curves  []byPercentile // by operation, by role and by member; each only if it has several curves
 	clients *chart.Chart
-}
-
-// drawnTrials reads and draws trials. problems contains sentences about data that cannot be read.
-func drawnTrials(shown shownTrials) (all []drawnTrial, problems []string) {
-	for _, t := range shown.trials {
-		over, err := analyze.ReadOverTime(t, shown.columns)
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("The charts of %s are incomplete: %v.", analyze.Label(t), err))
-		}
-		all = append(all, draw(t, over))
-	}
-	return all, problems
 }
 
 func draw(t *record.Trial, over *analyze.OverTime) drawnTrial {
@@ -148,9 +177,9 @@ type byPercentile struct {
 	curves []analyze.PercentileCurve
 }
 
-// sideBySide returns charts of percentiles. Each chart combines the drawn trials that have the same
+// sideBySide returns charts of percentiles. Each chart shows the drawn trials that have the same
 // kind of loop and the same headline time.
-func sideBySide(all []drawnTrial) (out []byPercentile) {
+func sideBySide(all []drawnRow) (out []byPercentile) {
 	for _, of := range []struct {
 		open        bool
 		time        record.Time
@@ -163,7 +192,11 @@ func sideBySide(all []drawnTrial) (out []byPercentile) {
 		var curves []analyze.PercentileCurve
 		name, title := of.name, of.title
 		for i := range all {
-			if o, t := all[i].overTime, all[i].trial; t.Open() == of.open && t.HeadlineTime() == of.time && len(o.Curves) > 0 {
+			d := all[i].main()
+			if d == nil {
+				continue
+			}
+			if o, t := d.overTime, d.trial; t.Open() == of.open && t.HeadlineTime() == of.time && len(o.Curves) > 0 {
 				curves = append(curves, o.Curves[0])
 			}
 		}

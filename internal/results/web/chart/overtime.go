@@ -29,6 +29,11 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 	c.vertical(&s)
 	c.overTime(o, true, func(g *analyze.Grid) {
 		for i := range p.Lines {
+			if l := &p.Lines[i]; l.Repeats != nil { // bands are behind all lines
+				c.path(colors.class(l.Name, i)+" range", c.band(g, &s, l.Repeats), "")
+			}
+		}
+		for i := range p.Lines {
 			l := &p.Lines[i]
 			class := colors.class(l.Name, i)
 			if p.MemberRanges {
@@ -39,6 +44,10 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 			legend = append(legend, Entry{l.Name, class})
 		}
 	})
+	if p.Key != "" {
+		c.about = p.Key
+		legend = append(legend, Entry{p.Key, Key})
+	}
 	return finish(p.Name, c, legend, p.Notes...)
 }
 
@@ -74,12 +83,14 @@ func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Gr
 func scaleOf(p *analyze.Panel) scale {
 	least, most := math.Inf(1), 0.0
 	for i := range p.Lines {
-		for j := range p.Lines[i].Low {
-			if low := p.Lines[i].Low[j]; low > 0 {
-				least = math.Min(least, low)
-			}
-			if high := p.Lines[i].High[j]; high > most {
-				most = high
+		for l := &p.Lines[i]; l != nil; l = l.Repeats {
+			for j := range l.Low {
+				if low := l.Low[j]; low > 0 {
+					least = math.Min(least, low)
+				}
+				if high := l.High[j]; high > most {
+					most = high
+				}
 			}
 		}
 	}
@@ -131,6 +142,16 @@ func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
 		first := i
 		for i+1 < len(l.Low) && !math.IsNaN(l.Low[i+1]) {
 			i++
+		}
+		if first == i { // a column without neighbors gets a band as wide as the column
+			from, to := num3(float64(g.From)+(float64(i)+0.1)*float64(g.Width)), num3(0.8*float64(g.Width))
+			low := c.y(s, l.Low[i])
+			o.move(from, c.y(s, l.High[i]))
+			o.lineAlong(to)
+			o.lineToY(low)
+			o.lineAlong(num3(-to.value))
+			o.end()
+			continue
 		}
 		o.move(x(first), c.y(s, l.High[first]))
 		for k := first + 1; k <= i; k++ {

@@ -21,6 +21,9 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	for i := range curves {
 		for _, p := range curves[i].Points {
 			least, most = math.Min(least, math.Max(p.Nanoseconds, 1)), math.Max(most, p.Nanoseconds)
+			if curves[i].Repeats > 1 {
+				least, most = math.Min(least, math.Max(p.Least, 1)), math.Max(most, p.Most)
+			}
 			right = math.Max(right, percentilePlace(p.Percentile))
 		}
 	}
@@ -31,7 +34,14 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	s := logarithmic(least, most, measure.Nanoseconds)
 	var legend []Entry
 	c.vertical(&s)
+	ranges := false
 	c.plot(0, 100*right, func() {
+		for i := range curves {
+			if curves[i].Repeats > 1 && len(curves) <= mostRanges && len(curves[i].Points) > 1 {
+				c.path(Series(i)+" range", c.percentileRange(&s, &curves[i]), "")
+				ranges = true
+			}
+		}
 		for i := range curves {
 			class := Series(i)
 			var sure, unsure outline
@@ -53,7 +63,29 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 		}
 	})
 	c.horizontal(percentileTicks(right), 0, right)
+	if ranges {
+		c.about = "lines: median of the repeats at each percentile, bands: lowest to highest"
+		legend = append(legend, Entry{c.about, Key})
+	}
 	return finish(name, c, legend), true
+}
+
+// mostRanges is the maximum number of curves whose range of repeats is drawn. More bands would
+// cover each other.
+const mostRanges = 4
+
+// percentileRange returns the outline of the area between the lowest and the highest repeat.
+func (c *canvas) percentileRange(s *scale, curve *analyze.PercentileCurve) *outline {
+	var o outline
+	for _, p := range curve.Points {
+		o.next(num(100*percentilePlace(p.Percentile)), c.y(s, p.Most))
+	}
+	for i := len(curve.Points) - 1; i >= 0; i-- {
+		p := &curve.Points[i]
+		o.line(num(100*percentilePlace(p.Percentile)), c.y(s, p.Least))
+	}
+	o.end()
+	return &o
 }
 
 // percentileTicks returns a tick for each additional nine (90 %, 99 %, 99.9 % and so on). If there

@@ -1,0 +1,314 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// Combined lists the repeats of a trial whose values are combined in charts.
+type Combined struct {
+	Row      *Row
+	Included []*record.Trial
+	// LeftOut holds the repeats that are not included, because other repeats have a better verdict.
+	LeftOut []*record.Trial
+
+	// typical is the included repeat with the median throughput.
+	typical *OverTime
+}
+
+// String describes the included repeats, such as "3 of 5 repeats".
+func (c *Combined) String() string {
+	n, all := len(c.Included), len(c.Included)+len(c.LeftOut)
+	if n == all {
+		return text.Plural(uint64(n), "repeat")
+	}
+	return fmt.Sprintf("%d of %s", n, text.Plural(uint64(all), "repeat"))
+}
+
+// Note describes the lines and bands of the charts, and the repeats that are left out.
+func (c *Combined) Note() string {
+	n := len(c.Included)
+	words := fmt.Sprintf("The line shows repeat %d.", c.Included[0].Repeat)
+	if n > 1 {
+		words = fmt.Sprintf("Lines show the median of %s, and bands show the range from the lowest to the highest repeat. A line has a gap where a repeat has no value.", c)
+	}
+	var rest []string
+	for _, t := range c.LeftOut {
+		state := string(t.Verdict.State)
+		if t.State == record.Interrupted {
+			state = string(t.State)
+		}
+		rest = append(rest, fmt.Sprintf("repeat %d (%s)", t.Repeat, state))
+	}
+	if len(rest) > 0 {
+		words += " Left out: " + shortList(rest) + "."
+	}
+	if state := WorstVerdict(c.Included); state != verdict.Valid {
+		words += " No repeat is valid."
+	}
+	return words
+}
+
+// shortList joins words with commas. If there are many, it replaces the last ones by their number.
+func shortList(words []string) string {
+	list := ""
+	for i, w := range words {
+		switch {
+		case i == maxListedRepeats && len(words) > maxListedRepeats+1:
+			return list + fmt.Sprintf(" and %d more", len(words)-i)
+		case i > 0:
+			list += ", "
+		}
+		list += w
+	}
+	return list
+}
+
+// CombineRepeats combines the charts of a trial's repeats: each line becomes the median of the
+// repeats, with their range. It includes the valid repeats. If no repeat is valid, it includes the
+// other repeats whose figures can be compared, and otherwise all repeats. The result has only the
+// charts that describe the load. CombineRepeats returns false if the charts of fewer than two
+// repeats are given.
+func CombineRepeats(r *Row, all []*OverTime) (*OverTime, bool) {
+	all = slices.DeleteFunc(slices.Clone(all), func(o *OverTime) bool { return len(o.Panels) == 0 || !HasFigures(o.Trial) })
+	if len(all) < 2 {
+		return nil, false
+	}
+	included := selectRepeats(all)
+	c := &Combined{Row: r, typical: typicalRepeat(included)}
+	for _, o := range all {
+		if slices.Contains(included, o) {
+			c.Included = append(c.Included, o.Trial)
+		} else {
+			c.LeftOut = append(c.LeftOut, o.Trial)
+		}
+	}
+	out := &OverTime{Trial: included[0].Trial, Combined: c, Grid: commonGrid(included), bands: map[string]Line{}}
+	for i := range combinedPanels {
+		out.combinePanel(&combinedPanels[i], included)
+	}
+	out.meanLine = out.combineLine("mean", record.LowerIsBetter, linesOf(included, func(o *OverTime) *Line { return &o.meanLine }))
+	for panel := range included[0].bands {
+		whole := out.Grid.newLine(panel)
+		for _, o := range included {
+			if l, ok := o.bands[panel]; ok {
+				whole.include(&out.Grid, &l, o.Grid.rangeOf)
+			}
+		}
+		out.bands[panel] = whole
+	}
+	out.Curves = combineCurves(r.First().Name, included)
+	return out, true
+}
+
+// selectRepeats returns the repeats that CombineRepeats includes.
+func selectRepeats(all []*OverTime) []*OverTime {
+	counts := func(o *OverTime) bool { return ExclusionReason(o.Trial) == "" }
+	for _, keep := range []func(*OverTime) bool{
+		func(o *OverTime) bool { return counts(o) && o.Trial.Verdict.State == verdict.Valid },
+		counts,
+	} {
+		var kept []*OverTime
+		for _, o := range all {
+			if keep(o) {
+				kept = append(kept, o)
+			}
+		}
+		if len(kept) > 0 {
+			return kept
+		}
+	}
+	return all
+}
+
+// typicalRepeat returns the repeat with the median throughput.
+func typicalRepeat(all []*OverTime) *OverTime {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b *OverTime) int {
+		switch x, y := a.Trial.PerSecond, b.Trial.PerSecond; {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return a.Trial.Repeat - b.Trial.Repeat
+	})
+	return sorted[medianPlace(len(sorted), record.HigherIsBetter)]
+}
+
+// commonGrid returns a grid that covers the grids of all repeats.
+func commonGrid(all []*OverTime) Grid {
+	g := all[0].Grid
+	end := g.EndSecond()
+	for _, o := range all[1:] {
+		g.Width, g.Window = max(g.Width, o.Grid.Width), max(g.Window, o.Grid.Window)
+		g.From, end = min(g.From, o.Grid.From), max(end, o.Grid.EndSecond())
+	}
+	g.Columns = (end - g.From + g.Width - 1) / g.Width
+	return g
+}
+
+// rangeOf returns the range of the axis that a column covers.
+func (g *Grid) rangeOf(column int) (from, to float64) {
+	from = float64(g.From + column*g.Width)
+	return from, from + float64(g.Width)
+}
+
+// include adds the values of another line. The function `place` converts a column of the other line
+// to a range on the axis of the grid.
+func (l *Line) include(g *Grid, other *Line, place func(column int) (from, to float64)) {
+	for i := range other.Low {
+		if from, to := place(i); to > from && !math.IsNaN(other.Low[i]) {
+			l.fillBetween(g, from, to, other.Low[i], other.High[i])
+		}
+	}
+}
+
+// combined describes a chart that combines repeats.
+type combined struct {
+	panel  string
+	lines  []string
+	better record.Direction
+}
+
+// combinedPanels lists the charts that combine repeats. They describe the load. Charts that
+// describe members are not combined, because a member has different roles in different repeats.
+var combinedPanels = []combined{
+	{"throughput", []string{"completed", "due"}, record.HigherIsBetter},
+	{"latency", []string{"p50", "p99"}, record.LowerIsBetter},
+	{"errors", []string{"failed"}, record.LowerIsBetter},
+	{"watch-events", []string{"events"}, record.HigherIsBetter},
+	{"watch-latency", []string{"p50", "p99"}, record.LowerIsBetter},
+}
+
+// combinePanel adds a chart that combines repeats, if a repeat has this chart.
+func (o *OverTime) combinePanel(c *combined, repeats []*OverTime) {
+	var p Panel
+	for _, r := range repeats {
+		if i := slices.IndexFunc(r.Panels, func(p Panel) bool { return p.Name == c.panel }); i >= 0 {
+			p = r.Panels[i]
+			break
+		}
+	}
+	if p.Name == "" {
+		return
+	}
+	p.Lines, p.Notes = nil, nil
+	if len(repeats) > 1 {
+		p.Key = fmt.Sprintf("lines: median of %s, bands: lowest to highest", o.Combined)
+	}
+	for _, name := range c.lines {
+		lines := linesOf(repeats, panelLine(c.panel, name))
+		if c.panel == "errors" {
+			lines = linesOf(repeats, failedLine)
+		}
+		p.Lines = append(p.Lines, o.combineLine(name, c.better, lines))
+	}
+	o.addPanel(p)
+}
+
+// failedLine returns the rate of failed operations. It is 0 in a repeat without failures, which has
+// no such chart.
+func failedLine(o *OverTime) *Line {
+	if l := panelLine("errors", "failed")(o); l != nil {
+		return l
+	}
+	done := panelLine("throughput", "completed")(o)
+	if done == nil {
+		return nil
+	}
+	zero := o.Grid.newLine("failed")
+	for i := range done.Low {
+		if !math.IsNaN(done.Low[i]) {
+			zero.add(i, 0)
+		}
+	}
+	return &zero
+}
+
+// gridLine is a line of one repeat with its grid. The line is nil if the repeat does not have it.
+type gridLine struct {
+	grid *Grid
+	line *Line
+}
+
+func linesOf(repeats []*OverTime, of func(*OverTime) *Line) []gridLine {
+	all := make([]gridLine, len(repeats))
+	for i, o := range repeats {
+		all[i] = gridLine{&o.Grid, of(o)}
+	}
+	return all
+}
+
+// combineLine returns the median of the repeats' lines, with their range. In each column, it uses
+// the worse of the two middle values if the number of repeats is even (see Median). The median is
+// unknown in a column in which a repeat has no value. The median of a single repeat is its line,
+// without a range.
+func (o *OverTime) combineLine(name string, better record.Direction, repeats []gridLine) Line {
+	g := &o.Grid
+	out, whole := g.newLine(name), g.newLine(name)
+	placed := make([]Line, len(repeats))
+	for i, r := range repeats {
+		placed[i] = g.newLine(name)
+		if r.line != nil {
+			placed[i].include(g, r.line, r.grid.rangeOf)
+		}
+		whole.include(g, &placed[i], g.rangeOf)
+	}
+	if len(placed) == 1 {
+		return placed[0]
+	}
+	for column := range out.Low {
+		low, high := make([]float64, 0, len(placed)), make([]float64, 0, len(placed))
+		for i := range placed {
+			low, high = append(low, placed[i].Low[column]), append(high, placed[i].High[column])
+		}
+		if !slices.ContainsFunc(low, math.IsNaN) {
+			out.Low[column], out.High[column] = medianNumber(low, better), medianNumber(high, better)
+		}
+	}
+	out.Repeats = &whole
+	return out
+}
+
+// medianNumber returns the median of numbers, by the same rule as Median. It changes the order of
+// the numbers.
+func medianNumber(all []float64, better record.Direction) float64 {
+	slices.Sort(all)
+	return all[medianPlace(len(all), better)]
+}
+
+// combineCurves returns the curve of the medians of the repeats' percentiles, with their range. The
+// curve ends at the last percentile that all repeats have.
+func combineCurves(name string, repeats []*OverTime) []PercentileCurve {
+	out := PercentileCurve{Name: name, Repeats: len(repeats)}
+	points := math.MaxInt
+	for _, o := range repeats {
+		if len(o.Curves) == 0 {
+			return nil
+		}
+		c := &o.Curves[0]
+		points = min(points, len(c.Points))
+		out.Count, out.Failed = out.Count+c.Count, out.Failed+c.Failed
+	}
+	if points == 0 {
+		out.Name += ": failed"
+	}
+	values := make([]float64, len(repeats))
+	for k := range points {
+		p := PercentilePoint{Percentile: repeats[0].Curves[0].Points[k].Percentile, Reliable: true}
+		for i, o := range repeats {
+			values[i] = o.Curves[0].Points[k].Nanoseconds
+			p.Reliable = p.Reliable && o.Curves[0].Points[k].Reliable
+		}
+		p.Nanoseconds = medianNumber(values, record.LowerIsBetter)
+		p.Least, p.Most = values[0], values[len(values)-1]
+		out.Points = append(out.Points, p)
+	}
+	return []PercentileCurve{out}
+}
