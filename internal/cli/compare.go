@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -37,11 +38,12 @@ BASELINE and each RUN are run directories of the same scenario. A single RUN is
 compared with the baselines that its scenario defines. Repeats that are invalid, were
 interrupted or lost a worker are left out, and the report names them. The confidence
 intervals include the amounts by which disturbances may have changed a repeat. All changes
-are judged together, with a correction for the number of comparisons.`,
+are judged together, with a correction for the number of comparisons. Format html writes
+a page with the changes and all charts of the runs.`,
 		Args: command.ArgsBetween(1, math.MaxInt, "a RUN whose scenario has baselines, or a BASELINE and a RUN (run directories)"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv", "junit")
+	r.Format(&f.format, &a.Wide, "text", "markdown", "html", "json", "csv", "junit")
 	r.Set.Var(&f.metrics, "metric", "metric to compare, for example p99.9 or errors; can be repeated")
 	r.Set.Var(&f.margin, "margin", "treat changes within this margin as no change, for example 3%")
 	r.Choice("fail-on", &f.failOn, "exit with status 1 if a metric became worse, or with 6 if a trial could not be judged", "worse")
@@ -54,37 +56,16 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	if err != nil {
 		return command.Usage("--metric: %w", err)
 	}
-	base, err := record.Open(dirs[0])
+	runs, all, err := comparisons(dirs, by)
 	if err != nil {
 		return err
 	}
-	var all []*compare.Comparison
 	against := dirs[0]
 	if len(dirs) == 1 {
-		c := compare.BaselinesWithMetrics(base, by)
-		if c == nil {
-			return fmt.Errorf("the scenario of %s defines no baselines; name a baseline run first: quorumbench compare BASELINE RUN", dirs[0])
-		}
-		all, against = append(all, c), "its baseline"
-	}
-	for _, dir := range dirs[1:] {
-		run, err := record.Open(dir)
-		if err != nil {
-			return err
-		}
-		c, err := compare.Compare(run, base, by)
-		if err != nil {
-			return fmt.Errorf("cannot compare %s with %s: %w", dir, dirs[0], err)
-		}
-		all = append(all, c)
+		against = "its baseline"
 	}
 	compare.Judge(float64(f.margin), all...)
-	if f.format == "junit" {
-		err = report.ComparisonsJUnit(a.Stdout, all, f.failOn == "worse")
-	} else {
-		err = a.Report(f.format, report.Comparisons(all...))
-	}
-	if err != nil {
+	if err := a.writeComparisons(f, runs, all); err != nil {
 		return err
 	}
 	if f.format == "text" {
@@ -104,6 +85,55 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 		return &command.Exit{Code: command.ExitUndecided, Cause: err}
 	}
 	return nil
+}
+
+// comparisons opens runs and compares them with the first one. If there is only one run, it
+// compares the run with its own baselines.
+func comparisons(dirs []string, by compare.MetricSet) (runs []*record.Run, all []*compare.Comparison, err error) {
+	for _, dir := range dirs {
+		run, err := record.Open(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		runs = append(runs, run)
+	}
+	if len(runs) == 1 {
+		c := compare.BaselinesWithMetrics(runs[0], by)
+		if c == nil {
+			return nil, nil, fmt.Errorf("the scenario of %s defines no baselines; name a baseline run first: quorumbench compare BASELINE RUN", dirs[0])
+		}
+		return runs, []*compare.Comparison{c}, nil
+	}
+	for i, run := range runs[1:] {
+		c, err := compare.Compare(run, runs[0], by)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot compare %s with %s: %w", dirs[i+1], dirs[0], err)
+		}
+		all = append(all, c)
+	}
+	return runs, all, nil
+}
+
+// writeComparisons writes the comparisons in the format that --format names. The HTML page also has
+// the figures and charts of all runs.
+func (a *commandLine) writeComparisons(f *compareFlags, runs []*record.Run, all []*compare.Comparison) error {
+	switch f.format {
+	case "junit":
+		return report.ComparisonsJUnit(a.Stdout, all, f.failOn == "worse")
+	case "html":
+		for _, run := range runs {
+			run.ReadEvents(run.Dir)
+		}
+		joined := runs[0]
+		if len(runs) > 1 {
+			var err error
+			if joined, err = record.Join(runs); err != nil {
+				return err
+			}
+		}
+		return web.HTML(a.Stdout, joined, all)
+	}
+	return a.Report(f.format, report.Comparisons(all...))
 }
 
 // metrics is a flag that may be given several times. The first value replaces the defaults.

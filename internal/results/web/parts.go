@@ -91,6 +91,9 @@ func newPicture(c *chart.Chart, prefix, class string) picture {
 	return picture{ID: prefix + c.Name, Title: c.Title, Class: class, SVG: template.HTML(c.SVG), Legend: c.Legend, Notes: c.Notes}
 }
 
+// Broad reports whether the picture scrolls on a small screen.
+func (p *picture) Broad() bool { return strings.HasSuffix(p.Class, " broad") }
+
 // curvesPicture returns the picture of a percentile chart. The picture includes the points of the
 // curves for the script.
 func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCurve) picture {

@@ -148,6 +148,24 @@ func CompareParts(run *record.Run) (all []*Comparison) {
 	return all
 }
 
+// WithFirst compares each run with the first one, by throughput, p50 and p99, and judges all
+// changes together with those of the other comparisons. It leaves out runs that cannot be compared,
+// because they have other trials or other loads.
+func WithFirst(runs []*record.Run, others []*Comparison) []*Comparison {
+	by, err := ParseMetrics([]string{"ops", "p50", "p99"})
+	if err != nil || len(runs) < 2 {
+		return others
+	}
+	all := slices.Clone(others)
+	for _, run := range runs[1:] {
+		if c, err := Compare(run, runs[0], by); err == nil {
+			all = append(all, c)
+		}
+	}
+	Judge(stats.Margin, all...)
+	return all
+}
+
 // Baselines compares the trials of a run with the trials of the same run that its scenario
 // declares as their baselines. It returns nil if the scenario declares no baseline.
 func Baselines(run *record.Run) *Comparison {

@@ -117,7 +117,7 @@ func (c *Comparison) Table() analyze.Table {
 	for i := range c.Pairs {
 		labels[i] = c.Pairs[i].labels(&notes)
 	}
-	if !distinct(labels) {
+	if !distinctOperations(labels) {
 		t.Columns = append([]analyze.Column{{Title: "trial", LeftAligned: true}}, t.Columns...)
 		for i := range c.Pairs {
 			labels[i] = append([]analyze.Cell{{Text: c.Pairs[i].Name}}, labels[i]...)
@@ -157,11 +157,25 @@ func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows []
 		if p.Dependent && f.Change.Known && f.Change.Interval {
 			interval.Notes = []int{notes.Mark(analyze.DependentNote)}
 		}
+		word := analyze.Cell{Kind: analyze.JudgementCell, Change: f.Change}
+		if f.Change.IntervalLackReason != "" {
+			word.Notes = []int{notes.Mark("Unclear: " + f.Change.IntervalLackReason + ".")}
+		}
 		rows = append(rows, slices.Concat(labels, []analyze.Cell{{Text: f.Title}, {Kind: analyze.FigureValueCell, Value: f.Base}, {Kind: analyze.FigureValueCell, Value: f.Current},
-			{Kind: analyze.ChangeCell, Change: f.Change}, interval, {Kind: analyze.JudgementCell, Change: f.Change}, judged}))
+			{Kind: analyze.ChangeCell, Change: f.Change}, interval, word, judged}))
 		labels = make([]analyze.Cell, len(labels))
 	}
 	return rows
+}
+
+// distinctOperations reports whether the operation is different for each pair. A narrow terminal
+// omits the other labels.
+func distinctOperations(labels [][]analyze.Cell) bool {
+	first := make([][]analyze.Cell, len(labels))
+	for i, row := range labels {
+		first[i] = row[:1]
+	}
+	return distinct(first)
 }
 
 // distinct reports whether the labels are different for each pair.

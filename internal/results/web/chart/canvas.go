@@ -9,7 +9,8 @@ import (
 // canvas collects the shapes of a picture. They can be written as SVG or as PNG.
 type canvas struct {
 	title  string
-	height int // height of the plot
+	about  string // description for screen readers; may be empty
+	height int    // height of the plot
 	shapes []shape
 }
 
@@ -36,7 +37,7 @@ const (
 	drawRule  // a horizontal line at y
 	drawLabel // a label left of the plot, at y
 	drawLane  // words at the left edge of the plot, at y
-	drawWords // words at y and at x, a fraction of the width
+	drawWords // words at y and at x, a fraction of the width; class "end" or "cell" aligns them
 	drawTick  // a tick with words at x, a fraction of the width
 )
 

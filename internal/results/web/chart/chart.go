@@ -14,15 +14,23 @@ type Chart struct {
 	SVG    string // safe to include in a page
 	Legend []Entry
 	Notes  []string
+	// Columns is the number of columns of a matrix.
+	Columns int
 
 	canvas canvas
 }
 
-// Entry is a series in the legend.
+// Entry is a series in the legend, or an explanation if its class is Key.
 type Entry struct {
 	Name  string
 	Class string // determines its color and dashes
 }
+
+// Key is the class of an entry that explains the bands of all series.
+const Key = "key"
+
+// IsKey reports whether the entry explains the bands.
+func (e Entry) IsKey() bool { return e.Class == Key }
 
 // Sizes in charts, in pixels.
 const (
@@ -37,6 +45,7 @@ const (
 	titleTop    = 18
 	legendRow   = 17 // height of each further row
 	sampleWidth = 18 // width of the sample of a series in the legend
+	keyHeight   = 10 // height of the sample of a band
 	sampleGap   = 23 // distance from the start of a sample to the name of its series
 )
 

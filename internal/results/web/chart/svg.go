@@ -15,6 +15,9 @@ func svgText(s string) string { return html.EscapeString(s) }
 func (c *canvas) svg() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="chart" xmlns="http://www.w3.org/2000/svg" width="100%%" height="%d" role="img" overflow="visible"><title>%s</title>`, c.height+axisHeight, svgText(c.title))
+	if c.about != "" {
+		fmt.Fprintf(&b, `<desc>%s</desc>`, svgText(c.about))
+	}
 	for i := range c.shapes {
 		c.writeShape(&b, &c.shapes[i])
 	}
@@ -48,7 +51,11 @@ func (c *canvas) writeShape(b *strings.Builder, s *shape) {
 	case drawLane:
 		fmt.Fprintf(b, `<text x="2" y="%s">%s</text>`, s.y.text, svgText(s.text))
 	case drawWords:
-		fmt.Fprintf(b, `<text class="legend" x="%s" y="%s">%s</text>`, s.x.text, s.y.text, svgText(s.text))
+		class := "legend"
+		if s.class != "" {
+			class = s.class
+		}
+		fmt.Fprintf(b, `<text class="%s" x="%s" y="%s">%s</text>`, class, s.x.text, s.y.text, svgText(s.text))
 	case drawTick:
 		class := ""
 		if s.class != "" {
@@ -68,6 +75,10 @@ func (c *Chart) File(subject, styleSheet string) string {
 	fmt.Fprintf(&b, `<text class="title" x="%d" y="%d">%s</text>`, fileLeft, titleTop, svgText(subject+": "+c.Title))
 	samples, _ := c.legend()
 	for _, s := range samples {
+		if s.IsKey() {
+			fmt.Fprintf(&b, `<rect class="key" x="%s" y="%d" width="%d" height="%d"/><text class="legend" x="%s" y="%d">%s</text>`, num(s.x).text, s.y-keyHeight/2, sampleWidth, keyHeight, num(s.x+sampleGap).text, s.y+4, svgText(s.Name))
+			continue
+		}
 		fmt.Fprintf(&b, `<path class="%s l" d="M%s %dh%d"/><text class="legend" x="%s" y="%d">%s</text>`, s.Class, num(s.x).text, s.y, sampleWidth, num(s.x+sampleGap).text, s.y+4, svgText(s.Name))
 	}
 	b.WriteString(strings.Replace(c.SVG, `width="100%"`, fmt.Sprintf(`x="%d" y="%d" width="%d"`, fileLeft, top, fileWidth), 1))

@@ -1,0 +1,167 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Forest lists the changes of one metric in all trials, for a forest plot.
+type Forest struct {
+	Metric string
+	Better record.Direction
+	Rows   []ForestRow
+	// Margin is the largest change that does not matter, as a share.
+	Margin float64
+	// Times is set if the metric is a percentile of the times that tables show first.
+	Times bool
+}
+
+// ForestRow is the ratio of a metric to the baseline in one trial.
+type ForestRow struct {
+	Name string
+	// Ratio is 1 plus the change. Low and High are the ends of its 95 % confidence interval, and
+	// CorrectedLow and CorrectedHigh those of the wider interval that determines Word. The
+	// intervals are set only if Interval is set.
+	Ratio                       float64
+	Low, High                   float64
+	CorrectedLow, CorrectedHigh float64
+	Interval                    bool
+	Word                        stats.Word
+	Now, Base                   record.Value
+	Change                      analyze.Change
+}
+
+// Forests returns a forest plot for each metric of the comparisons. It omits metrics without a
+// known change. If there are several comparisons, the name of a row includes the name of the run,
+// or of its folder if several runs have the same name.
+func Forests(all []*Comparison) (out []Forest) {
+	names := map[string]int{}
+	for _, c := range all {
+		names[c.Run.Name]++
+	}
+	for _, c := range all {
+		name := c.Run.Name
+		if names[name] > 1 {
+			name = filepath.Base(c.Run.Dir)
+		}
+		for i := range c.Pairs {
+			for k := range c.Pairs[i].Figures {
+				f := &c.Pairs[i].Figures[k]
+				if !f.Change.Known {
+					continue
+				}
+				forest := forestOf(&out, f, c.Margin)
+				row := rowOf(c.Pairs[i].Name, f)
+				if len(all) > 1 {
+					row.Name = fmt.Sprintf("%s (%s)", row.Name, name)
+				}
+				forest.Rows = append(forest.Rows, row)
+			}
+		}
+	}
+	return out
+}
+
+// forestOf returns the forest plot for a metric. It adds the plot if it does not exist.
+func forestOf(all *[]Forest, f *Compared, margin float64) *Forest {
+	for i := range *all {
+		if (*all)[i].Metric == f.Title {
+			return &(*all)[i]
+		}
+	}
+	*all = append(*all, Forest{Metric: f.Title, Better: f.Figure.Direction, Margin: margin, Times: f.Figure.Times != nil && f.Figure.Times.Prefix == ""})
+	return &(*all)[len(*all)-1]
+}
+
+func rowOf(name string, f *Compared) ForestRow {
+	c := &f.Change
+	row := ForestRow{Name: name, Ratio: 1 + c.Share, Interval: c.Interval, Word: c.Judgement.Word, Now: f.Current, Base: f.Base, Change: *c}
+	if c.Interval {
+		row.Low, row.High = 1+c.Low, 1+c.High
+		row.CorrectedLow, row.CorrectedHigh = 1+c.CorrectedLow, 1+c.CorrectedHigh
+	}
+	return row
+}
+
+// Bounds returns the lowest and the highest ratio that a plot must show: the ratios, their 95 %
+// intervals, and the margin. It limits them to MostRatio and its inverse.
+func (f *Forest) Bounds() (low, high float64) {
+	low, high = 1/(1+f.Margin), 1+f.Margin
+	for i := range f.Rows {
+		r := &f.Rows[i]
+		low, high = math.Min(low, r.Ratio), math.Max(high, r.Ratio)
+		if r.Interval {
+			low, high = math.Min(low, r.Low), math.Max(high, r.High)
+		}
+	}
+	return math.Max(low, 1/MostRatio), math.Min(high, MostRatio)
+}
+
+// MostRatio is the largest ratio that a forest plot shows. Longer intervals end at the edge.
+const MostRatio = 20
+
+// ratioTicks lists the ratios that an axis may mark, from the finest list to the coarsest. Each
+// list also contains the inverse ratios and 1.
+var ratioTicks = [][]float64{
+	{1.01, 1.02, 1.03, 1.04, 1.05, 1.06},
+	{1.02, 1.04, 1.06, 1.08, 1.1, 1.12},
+	{1.05, 1.1, 1.15, 1.2, 1.25, 1.3},
+	{1.1, 1.25, 1.5, 1.75, 2},
+	{1.25, 1.5, 2, 2.5, 3, 4},
+	{1.5, 2, 3, 5, 10},
+	{2, 5, 20},
+}
+
+// mostRatioTicks is the maximum number of ticks on each side of 1. More labels do not fit the
+// screen of a phone.
+const mostRatioTicks = 3
+
+// Ticks returns the ratios that the axis marks between two ratios, in ascending order. The label of
+// a tick below 1 is rounded to two digits.
+func Ticks(low, high float64) (all []float64) {
+	for _, list := range ratioTicks {
+		below, above := []float64{}, []float64{}
+		for _, r := range list {
+			if r <= high {
+				above = append(above, r)
+			}
+			if 1/r >= low {
+				below = append([]float64{math.Round(100/r) / 100}, below...)
+			}
+		}
+		all = append(append(below, 1), above...)
+		if len(above) <= mostRatioTicks && len(below) <= mostRatioTicks {
+			break
+		}
+	}
+	return all
+}
+
+// Counts summarizes the changes of the comparisons in words, such as "2 better, 1 worse, 3
+// unclear". It returns an empty string if nothing was compared.
+func Counts(all []*Comparison) string {
+	counts := map[stats.Word]int{}
+	for _, c := range all {
+		for i := range c.Pairs {
+			for _, f := range c.Pairs[i].Figures {
+				counts[f.Change.Judgement.Word]++
+			}
+		}
+	}
+	words := ""
+	for _, w := range []stats.Word{stats.Better, stats.Worse, stats.Same, stats.Unclear} {
+		if counts[w] > 0 {
+			if words != "" {
+				words += ", "
+			}
+			words += text.Count(uint64(counts[w])) + " " + string(w)
+		}
+	}
+	return words
+}

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Direction returns the words that follow the name of a metric in a heading, such as ", less is
+// better".
+func Direction(better record.Direction) string {
+	return [...]string{record.NoDirection: "", record.LowerIsBetter: ", less is better", record.HigherIsBetter: ", more is better"}[better]
+}
+
+// WordOfChange returns the judgment of a change. If it is unclear because of too few repeats, the
+// result states how many more are needed. It does not contain other reasons
+// (analyze.Change.Lacking).
+func WordOfChange(c *analyze.Change) string {
+	if c.IntervalLackReason != "" {
+		return string(stats.Unclear)
+	}
+	return judgementText(c)
+}
+
+// IntervalOfChange formats the 95 % interval of a change. It returns a dash if the change has none.
+func IntervalOfChange(c *analyze.Change) string {
+	return cell(&analyze.Cell{Kind: analyze.ChangeIntervalCell, Change: *c})
+}
+
+// forests adds a forest plot for each metric of the comparisons.
+func forests(to layout, all []*compare.Comparison) {
+	plots := compare.Forests(all)
+	if len(plots) == 0 {
+		return
+	}
+	for i := range plots {
+		f := &plots[i]
+		to.heading(fmt.Sprintf("%s: ratio to the baseline%s", f.Metric, Direction(f.Better)))
+		to.gap()
+		to.block(f.Chart())
+	}
+	to.blank()
+	to.addLines(fmt.Sprintf("● ratio; ━ 95 %% interval; ─ the wider interval that determines the word; ○ ratio without an interval; │ no change; ░ changes within ± %s do not matter.", text.Share(plots[0].Margin)))
+}
