@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web"
 )
 
 // historyFlags holds the flags of `history`.
@@ -30,6 +31,7 @@ type historyFlags struct {
 	since   time.Time
 	last    int
 	failOn  string
+	out     string
 }
 
 func (a *commandLine) historyCommand() *cobra.Command {
@@ -49,12 +51,13 @@ perfdash JSON or output of go test -bench. The time of a FILE is in its name or 
 A change needs several runs on both sides: single outliers are no change, and a slow
 change is reported as one drift. Suspect runs, and runs with a wide interval, count less;
 invalid ones do not count. A reported change keeps its position in the series when runs are
-added.`,
+added. Format html writes a page with a chart and a table for each series.`,
 		Args: command.ArgsBetween(0, math.MaxInt, "RUN (a run directory), FILE, or --runs DIR"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("runs", &f.runs, "DIR", "read all run directories in this folder and its subfolders")
-	r.Format(&f.format, &a.Wide, "text", "markdown", "json", "csv")
+	r.Format(&f.format, &a.Wide, "text", "markdown", "html", "svg", "png", "json", "csv")
+	r.Text("out", &f.out, "DIR", "with format svg or png: write a chart for each series into this folder, which must be empty or absent")
 	command.Repeated(r, "metric", &f.metrics, "METRIC", parseName, "metric to follow, for example p99.9 or ns/op (default for runs: ops, p50 and p99; for files: all metrics)")
 	command.Repeated(r, "trial", &f.trials, "NAME", parseName, "trial to follow (default: all trials)")
 	r.Choice("by", &f.order, "property by which the runs are sorted", string(history.ByDate), string(history.ByVersion), string(history.ByLabel))
@@ -94,6 +97,12 @@ func (a *commandLine) history(f *historyFlags, args []string) error {
 	if f.last < 0 {
 		return command.Usage("--last must be 1 or more, not %d", f.last)
 	}
+	if charts := f.format == "svg" || f.format == "png"; charts != (f.out != "") {
+		if charts {
+			return command.Usage("--format %s writes a file for each series; name a folder for them with --out", f.format)
+		}
+		return command.Usage("--out is only for --format svg and png; redirect the output instead")
+	}
 	figures, err := f.figures(len(args) == 0)
 	if err != nil {
 		return err
@@ -113,7 +122,7 @@ func (a *commandLine) history(f *historyFlags, args []string) error {
 		return command.Usage("--since needs the time of every file; add the time to the name of each file, as in bench-2026-11-29.txt, or remove --since")
 	}
 	h.Select(f.since, f.last)
-	if err := a.Report(f.format, report.History(h)); err != nil {
+	if err := a.writeHistory(f, h); err != nil {
 		return err
 	}
 	if f.format == "text" {
@@ -129,6 +138,32 @@ func (a *commandLine) history(f *historyFlags, args []string) error {
 		return &command.Exit{Code: command.ExitUndecided, Cause: err}
 	}
 	return nil
+}
+
+// writeHistory writes the series in the format that --format names.
+func (a *commandLine) writeHistory(f *historyFlags, h *history.History) error {
+	switch f.format {
+	case "html":
+		return web.HistoryHTML(a.Stdout, h)
+	case "svg", "png":
+		if err := report.CreateEmptyFolder(f.out); err != nil {
+			return err
+		}
+		files := web.HistoryCharts(h)
+		for i := range files {
+			p := part{name: files[i].Name + "." + f.format, write: files[i].SVG}
+			if f.format == "png" {
+				p.write, p.binary = files[i].PNG(false), true
+			}
+			path, err := p.writeTo(f.out)
+			if err != nil {
+				return err
+			}
+			a.Printf("%s\n", path)
+		}
+		return nil
+	}
+	return a.Report(f.format, report.History(h))
 }
 
 // suggest prints a command for the first series that changed. The command compares the runs before

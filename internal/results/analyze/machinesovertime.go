@@ -158,6 +158,12 @@ var machinePanels = []machinePanel{
 	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, singleLine(figureAtTime(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
 }
 
+// IsMachinePanel reports whether the chart with the given name shows the resource use of processes
+// and machines.
+func IsMachinePanel(name string) bool {
+	return slices.ContainsFunc(machinePanels, func(p machinePanel) bool { return p.name == name })
+}
+
 // addMachines adds the charts of the resource use of processes and machines, from machines.csv.
 func (o *OverTime) addMachines() {
 	g := &o.Grid

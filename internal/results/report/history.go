@@ -50,7 +50,7 @@ func historyParts(out layout, h *history.History) {
 		if drawn++; drawn > mostCharts && !out.detailed() {
 			continue
 		}
-		out.heading(s.Name() + directions[s.Metric.Direction])
+		out.heading(s.Name() + Direction(s.Metric.Direction))
 		out.gap()
 		out.block(s.Chart())
 	}
@@ -65,8 +65,38 @@ func historyParts(out layout, h *history.History) {
 // unchanged series only if no series changed and the history has at most mostQuiet series.
 const mostCharts, mostQuiet = 6, 3
 
-// directions are the words that follow the name of a series in a heading.
-var directions = [...]string{record.NoDirection: "", record.LowerIsBetter: ", less is better", record.HigherIsBetter: ", more is better"}
+// HistoryFindings returns the parts of a report over many runs: a summary, the table of the
+// changes, and notes.
+func HistoryFindings(h *history.History) (summary string, changes *Table, notes []string) {
+	changes, changed := historyTable(h)
+	return historySummary(h, changed), changes, historyNotes(h)
+}
+
+// HistoryPoints returns the table of the points of a series.
+func HistoryPoints(s *history.Series) *Table {
+	t := &Table{Columns: []analyze.Column{{Title: "run", LeftAligned: true}, {Title: "started", LeftAligned: true}, {Title: "version", LeftAligned: true}, {Title: "label", LeftAligned: true},
+		{Title: s.Metric.Name}, {Title: "95 % interval"}, {Title: "repeats"}, {Title: "verdict", LeftAligned: true}, {Title: "not counted", LeftAligned: true}, {Title: "change", LeftAligned: true}}}
+	changes := map[int]string{}
+	for k := range s.Changes {
+		c := &s.Changes[k]
+		changes[c.Index] = fmt.Sprintf("%d: %s, confidence %s", k+1, text.SignedPercent(c.Share), confidence(c.Confidence))
+	}
+	for i := range s.Points {
+		p := &s.Points[i]
+		started, value, interval := text.Dash, text.Dash, text.Dash
+		if !p.Time.IsZero() {
+			started = p.Time.UTC().Format(time.RFC3339)
+		}
+		if p.Known() {
+			value = s.Metric.Text(p.Value)
+		}
+		if p.Interval {
+			interval = text.JoinRange(s.Metric.Text(p.Low), s.Metric.Text(p.High))
+		}
+		t.add(p.Name, started, text.OrDash(p.Version), text.OrDash(p.Label), value, interval, text.Count(uint64(max(p.Repeats, 0))), text.OrDash(p.Verdict), p.ExclusionReason, changes[i])
+	}
+	return t
+}
 
 // historySummary states in one sentence how many series changed.
 func historySummary(h *history.History, changed int) string {

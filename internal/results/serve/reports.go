@@ -17,6 +17,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/history"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -43,26 +45,63 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 
 // overlay shows several runs in one report.
 func (s *Server) overlay(w http.ResponseWriter, r *http.Request) {
+	if dirs, ok := s.selected(w, r, maxOverlaid); ok {
+		s.writeReport(w, r, dirs...)
+	}
+}
+
+// selected returns the directories of the runs that a request selects. It writes an error page if
+// no run, too many runs, or an unknown run is selected.
+func (s *Server) selected(w http.ResponseWriter, r *http.Request, most int) (dirs []string, ok bool) {
 	ids := r.URL.Query()["run"]
 	switch {
 	case len(ids) == 0:
-		s.refuse(w, http.StatusBadRequest, "No run is selected. Select runs in the list, then choose \"Show together\".")
-		return
-	case len(ids) > maxOverlaid:
-		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("%d runs are selected. At most %d can be shown together.", len(ids), maxOverlaid))
-		return
+		s.refuse(w, http.StatusBadRequest, "No run is selected. Select runs in the list, then choose \"Show together\" or \"Show over time\".")
+		return nil, false
+	case len(ids) > most:
+		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("%d runs are selected. At most %d can be shown together.", len(ids), most))
+		return nil, false
 	}
 	s.currentRuns(r.Context())
-	var dirs []string
 	for _, id := range ids {
-		dir, _, ok := s.index.Find(id)
-		if !ok {
+		dir, _, found := s.index.Find(id)
+		if !found {
 			s.refuse(w, http.StatusNotFound, fmt.Sprintf("No run has the ID %q. It may have been moved or removed.", id))
-			return
+			return nil, false
 		}
 		dirs = append(dirs, dir)
 	}
-	s.writeReport(w, r, dirs...)
+	return dirs, true
+}
+
+// history shows how throughput, p50 and p99 changed over the selected runs.
+func (s *Server) history(w http.ResponseWriter, r *http.Request) {
+	dirs, ok := s.selected(w, r, perPage)
+	if !ok {
+		return
+	}
+	figures := []record.Figure{record.Registered("ops"), record.Registered("p50"), record.Registered("p99")}
+	var sources []*history.Source
+	for _, dir := range dirs {
+		source, err := history.ReadRun(dir, figures)
+		if err != nil {
+			s.refuse(w, http.StatusInternalServerError, "The history cannot be shown: "+err.Error()+".")
+			return
+		}
+		sources = append(sources, source)
+	}
+	h, err := history.Build(sources, history.Options{Order: history.ByDate, Margin: stats.Margin})
+	var b bytes.Buffer
+	if err == nil {
+		err = web.HistoryHTML(&b, h)
+	}
+	if err != nil {
+		s.refuse(w, http.StatusInternalServerError, "The history cannot be shown: "+err.Error()+".")
+		return
+	}
+	w.Header().Set("Content-Security-Policy", web.HistoryPolicy+"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
 }
 
 // writeReport writes one report for the given runs. It limits the number of reports that are
@@ -74,13 +113,13 @@ func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...str
 	case <-r.Context().Done():
 		return
 	}
-	_, run, err := record.OpenAll(dirs)
+	runs, run, err := record.OpenAll(dirs)
 	if err != nil {
 		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")
 		return
 	}
 	var b bytes.Buffer
-	if err := web.HTML(&b, run, compare.CompareParts(run)); err != nil {
+	if err := web.HTML(&b, run, compare.WithFirst(runs, compare.CompareParts(run))); err != nil {
 		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")
 		return
 	}

@@ -77,6 +77,7 @@ func New(index *Index, o Options) *Server {
 	s.mux.HandleFunc("GET /{$}", s.list)
 	s.mux.HandleFunc("GET /runs.json", s.listJSON)
 	s.mux.HandleFunc("GET /overlay", s.overlay)
+	s.mux.HandleFunc("GET /history", s.history)
 	s.mux.HandleFunc("GET /runs/{id}", s.run)
 	s.mux.HandleFunc("GET /runs/{id}/report", s.report)
 	s.mux.HandleFunc("GET /runs/{id}/live", s.live)

@@ -108,8 +108,11 @@ func TestReportsOfOneAndSeveralRuns(t *testing.T) {
 			}
 		}
 	}
+	if w := get(t, s, "/history?run=a&run=deep%2Fb"); w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'") || !strings.Contains(w.Body.String(), "<h1>History</h1>") {
+		t.Errorf("the history has status %d: %s", w.Code, w.Body)
+	}
 	for path, want := range map[string]int{
-		"/runs/none": 404, "/runs/..": 404, "/overlay": 400, "/overlay?run=a&run=none": 404, "/overlay?" + strings.Repeat("run=a&", 17): 400,
+		"/runs/none": 404, "/runs/..": 404, "/overlay": 400, "/history": 400, "/history?run=none": 404, "/overlay?run=a&run=none": 404, "/overlay?" + strings.Repeat("run=a&", 17): 400,
 		"/none": 404, "/runs/a/none": 404,
 	} {
 		if w := get(t, s, path); w.Code != want && w.Code != http.StatusTemporaryRedirect {
@@ -203,7 +206,7 @@ func TestTokenIsNeeded(t *testing.T) {
 	dir, token := t.TempDir(), "correct horse battery"
 	put(t, short("a", 0, ""), dir, "a")
 	s := newServer(t, dir, Options{Token: token})
-	for _, path := range []string{"/", "/runs.json", "/runs/a", "/runs/a/report", "/runs/a/live", "/runs/a/files", "/runs/a/files/run.json", "/runs/a/archive.zip", "/overlay?run=a", "/live.js", "/none"} {
+	for _, path := range []string{"/", "/runs.json", "/runs/a", "/runs/a/report", "/runs/a/live", "/runs/a/files", "/runs/a/files/run.json", "/runs/a/archive.zip", "/overlay?run=a", "/history?run=a", "/live.js", "/none"} {
 		for _, header := range [][]string{nil, {"Authorization", "Bearer wrong"}, {"Authorization", "Bearer "}, {"Authorization", token}, {"Cookie", cookieName + "=" + token}, {"Cookie", cookieName + "="}} {
 			if w := get(t, s, path, header...); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "3.7") {
 				t.Errorf("%s with %q: status %d", path, header, w.Code)
@@ -247,10 +250,10 @@ func TestHostileTextIsInert(t *testing.T) {
 	if len(s.index.Runs()) != 2 {
 		t.Fatalf("the runs are %q", ids(s.index.Runs()))
 	}
-	paths := []string{"/", "/?q=" + url.QueryEscape(hostile), "/?store=" + url.QueryEscape(hostile), "/?from=" + url.QueryEscape(hostile), "/runs/" + url.PathEscape(hostile), "/overlay?run=" + url.QueryEscape(hostile)}
+	paths := []string{"/", "/?q=" + url.QueryEscape(hostile), "/?store=" + url.QueryEscape(hostile), "/?from=" + url.QueryEscape(hostile), "/runs/" + url.PathEscape(hostile), "/overlay?run=" + url.QueryEscape(hostile), "/history?run=" + url.QueryEscape(hostile)}
 	for _, run := range s.index.Runs() {
 		id := url.PathEscape(run.ID)
-		paths = append(paths, "/runs/"+id, "/runs/"+id+"/files", "/overlay?run="+url.QueryEscape(run.ID))
+		paths = append(paths, "/runs/"+id, "/runs/"+id+"/files", "/overlay?run="+url.QueryEscape(run.ID), "/history?run="+url.QueryEscape(run.ID))
 	}
 	for _, path := range paths {
 		body := get(t, s, path).Body.String()

@@ -37,7 +37,7 @@ func TestPageHasFaults(t *testing.T) {
 		if name == "outages" && !strings.Contains(page, "no operation completed for 1.5 s; the longest gap before the fault was 4 ms") {
 			t.Error("the answer does not say what the fault broke")
 		}
-		files, _ := Charts(run)
+		files, _ := Charts(run, nil, AllCharts)
 		found := false
 		for i := range files {
 			if files[i].Name == "outages-1" {
@@ -70,7 +70,7 @@ func TestCheckedAnswersAreOnThePage(t *testing.T) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	files, _ := Charts(run)
+	files, _ := Charts(run, nil, AllCharts)
 	at := slices.IndexFunc(files, func(f File) bool { return strings.HasSuffix(f.Name, "-violation-1") })
 	if at < 0 || !strings.Contains(files[at].Text, `class="none mark" d="M666.667 58h133.333"`) {
 		t.Fatal("no file has the wrong answer at its place")

@@ -33,7 +33,7 @@ func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 		if !strings.Contains(answer, want) || !strings.Contains(answer, `href="#capacity-found"`) || strings.Contains(answer, "was run once") || strings.Contains(answer, "<b>put-1</b>") {
 			t.Errorf("it answers %s", answer)
 		}
-		files, _ := Charts(run)
+		files, _ := Charts(run, nil, AllCharts)
 		i := slices.IndexFunc(files, func(f File) bool { return f.Name == capacityChart })
 		if i < 0 || !strings.Contains(files[i].Text, `class="band"`) || !strings.Contains(files[i].Text, ">p50</text>") {
 			t.Fatalf("no picture with the interval among %d", len(files))

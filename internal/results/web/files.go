@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
@@ -13,8 +14,10 @@ import (
 
 // File is a chart that is written to a separate file.
 type File struct {
-	Name string // without the extension of the file
-	Text string // an SVG, which adapts to the viewer's light or dark theme
+	Name  string // without the extension of the file
+	Text  string // an SVG, which adapts to the viewer's light or dark theme
+	Title string
+	Kind  string // the name in the option --charts
 
 	chart   chart.Chart
 	subject string
@@ -40,61 +43,132 @@ func (f *File) PNG(dark bool) func(io.Writer) error {
 	}
 }
 
-// Charts returns the charts of all trials in a run as files for slides and papers. The events of
-// the run must have been read (record.Run.ReadEvents). problems contains sentences about data that
-// could not be read.
-func Charts(run *record.Run) (files []File, problems []string) {
-	all, problems := drawnTrials(shownTrials{analyze.TrialsInOrder(run), columnSteps[0]})
-	add := func(name, of string, c *chart.Chart) {
-		files = append(files, File{name, c.File(of, chartStyle), *c, of})
+// Charts returns charts of a run as files for slides and papers. kinds selects the kinds of charts
+// (ChartKinds). If it is empty, Charts returns the usual kinds, and omits the charts of single
+// trials if there are many trials. The events of the run must have been read
+// (record.Run.ReadEvents). problems contains sentences about data that could not be read and about
+// omitted charts.
+func Charts(run *record.Run, comparisons []*compare.Comparison, kinds ...string) (files []File, problems []string) {
+	rows := analyze.Rows(run)
+	x := &fileSet{usual: len(kinds) == 0, kinds: kinds}
+	all, problems := drawRows(shownTrials{rows, analyze.TrialsInOrder(run), columnSteps[0]})
+	x.summaries(run, rows, comparisons)
+	x.combinedTrials(run, all)
+	if x.usual && len(all) > mostUsual {
+		problems = append(problems, fmt.Sprintf("The charts of single trials are left out, because there are %d trials; --charts %s,%s draws them.", len(all), kindThroughput, kindLatency))
+		return x.files, problems
 	}
-	if found := size.CapacitiesOf(run); found != nil {
+	for i := range all {
+		x.row(&all[i])
+	}
+	return x.files, problems
+}
+
+// mostUsual is the maximum number of trials whose own charts are written if no kinds are selected.
+const mostUsual = 12
+
+// fileSet collects the selected charts.
+type fileSet struct {
+	files []File
+	kinds []string
+	usual bool
+}
+
+// add adds a chart if its kind is selected.
+func (x *fileSet) add(kind, name, of string, c *chart.Chart) {
+	selected := slices.Contains(x.kinds, kind) || slices.Contains(x.kinds, AllCharts)
+	if x.usual {
+		selected = slices.ContainsFunc(chartKinds, func(k ChartKind) bool { return k.Name == kind && k.Usual })
+	}
+	if selected {
+		x.files = append(x.files, File{Name: name, Text: c.File(of, chartStyle), Title: of + ": " + c.Title, Kind: kind, chart: *c, subject: of})
+	}
+}
+
+// summaries adds the charts that summarize all trials.
+func (x *fileSet) summaries(run *record.Run, rows []*analyze.Row, comparisons []*compare.Comparison) {
+	add := func(kind string, all []chart.Chart) {
+		for i := range all {
+			x.add(kind, all[i].Name, run.Name, &all[i])
+		}
+	}
+	add(kindRatios, forestCharts(comparisons))
+	add(kindMatrix, changeMatrices(comparisons))
+	found := size.CapacitiesOf(run)
+	if found == nil {
+		add(kindMatrix, matrices(run, rows))
+	} else {
 		if c, ok := chart.Capacities(capacityChart, found); ok {
-			add(c.Name, run.Name, &c)
+			x.add(kindCapacity, c.Name, run.Name, &c)
 		}
 		for _, f := range found.All {
 			if c, ok := chart.CapacityCurve(capacityChart, f); ok {
-				add(c.Name, run.Name, &c)
+				x.add(kindCapacity, c.Name, run.Name, &c)
 			}
 		}
 	}
+	add(kindOutages, outages(rows))
+	for _, c := range stepsOf(size.LaddersOf(run, rows)) {
+		x.add(kindSteps, c.Name, run.Name, &c.Chart)
+	}
+}
+
+// combinedTrials adds the charts that combine several trials.
+func (x *fileSet) combinedTrials(run *record.Run, all []drawnRow) {
 	for _, c := range sideBySide(all) {
-		add(c.Name, run.Name, &c.Chart)
-	}
-	for _, c := range outages(analyze.Rows(run)) {
-		add(c.Name, run.Name, &c)
-	}
-	for _, c := range stepsOf(size.LaddersOf(run, analyze.Rows(run))) {
-		add(c.Name, run.Name, &c.Chart)
+		x.add(kindPercentiles, c.Name, run.Name, &c.Chart)
 	}
 	for _, g := range drawGroups(all) {
 		of := run.Name + ", " + g.Title
 		for i := range g.overTime {
-			add(g.Name+"-"+g.overTime[i].Name, of, &g.overTime[i])
+			kind := kindTogether
+			if !slices.Contains([]string{"throughput", "mean", "p99"}, g.overTime[i].Name) {
+				kind = kindCosts
+			}
+			x.add(kind, g.Name+"-"+g.overTime[i].Name, of, &g.overTime[i])
 		}
 		for i := range g.byWrites {
-			add(g.Name+"-"+g.byWrites[i].Name, of+", by writes completed", &g.byWrites[i])
+			x.add(kindByWrites, g.Name+"-"+g.byWrites[i].Name, of+", by writes completed", &g.byWrites[i])
 		}
 	}
-	for i := range all {
-		d := &all[i]
-		charts := slices.Concat(d.charts, violations(d.trial))
-		for _, c := range []*chart.Chart{d.heat, d.clients} {
-			if c != nil {
-				charts = append(charts, *c)
+}
+
+// row adds the charts of a trial. If its repeats are combined, the charts of single repeats contain
+// only what cannot be combined.
+func (x *fileSet) row(r *drawnRow) {
+	prefix := fmt.Sprintf("trial-%02d-%s", r.row.First().Number, record.Slug(r.row.First().Name))
+	combined := map[string]bool{}
+	if d := r.combined; d != nil {
+		for j := range d.charts {
+			combined[d.charts[j].Name] = true
+			x.add(kindOfPanel(d.charts[j].Name), prefix+"-"+d.charts[j].Name, r.row.First().Name, &d.charts[j])
+		}
+		for j := range d.curves {
+			x.add(kindPercentilesBy, prefix+"-"+d.curves[j].Name, r.row.First().Name, &d.curves[j].Chart)
+		}
+	}
+	for i := range r.repeats {
+		d, of := &r.repeats[i], prefix
+		if d.trial.Repeated() {
+			of += fmt.Sprintf("-r%d", d.trial.Repeat)
+		}
+		label := analyze.Label(d.trial)
+		for j := range d.charts {
+			if c := &d.charts[j]; !combined[c.Name] {
+				x.add(kindOfPanel(c.Name), of+"-"+c.Name, label, c)
 			}
 		}
-		for _, c := range d.curves {
-			charts = append(charts, c.Chart)
+		for _, c := range violations(d.trial) {
+			x.add(kindViolations, of+"-"+c.Name, label, &c)
 		}
-		t := d.trial
-		prefix := fmt.Sprintf("trial-%02d-%s", t.Number, record.Slug(t.Name))
-		if t.Repeated() {
-			prefix += fmt.Sprintf("-r%d", t.Repeat)
+		if d.heat != nil {
+			x.add(kindHeatMap, of+"-"+d.heat.Name, label, d.heat)
 		}
-		for j := range charts {
-			add(prefix+"-"+charts[j].Name, analyze.Label(t), &charts[j])
+		if d.clients != nil {
+			x.add(kindClients, of+"-"+d.clients.Name, label, d.clients)
+		}
+		for j := range d.curves {
+			x.add(kindPercentilesBy, of+"-"+d.curves[j].Name, label, &d.curves[j].Chart)
 		}
 	}
-	return files, problems
 }

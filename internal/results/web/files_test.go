@@ -18,7 +18,7 @@ import (
 func TestChartsAsPNG(t *testing.T) {
 	settle.SkipUnderRace(t)
 	dir := made{name: "known", seconds: 10, trials: 1}.record(t)
-	files, problems := Charts(opened(t, dir))
+	files, problems := Charts(opened(t, dir), nil, AllCharts)
 	if len(problems) > 0 {
 		t.Error(problems)
 	}

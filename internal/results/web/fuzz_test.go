@@ -82,7 +82,7 @@ func FuzzReports(f *testing.F) {
 		}
 		run.ReadEvents(dir)
 		pageOfRun(t, run)
-		charts, _ := Charts(run)
+		charts, _ := Charts(run, nil, AllCharts)
 		for _, c := range charts {
 			wellFormed(t, c.Text)
 		}

@@ -25,7 +25,7 @@ func TestPageOfALongRun(t *testing.T) {
 	if n := strings.Count(text, "<"); n > 20_000 {
 		t.Errorf("it has %d tags", n)
 	}
-	charts, problems := Charts(run)
+	charts, problems := Charts(run, nil, AllCharts)
 	if len(problems) > 0 {
 		t.Error(problems)
 	}

@@ -261,7 +261,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	if strings.Contains(text, "<img") || strings.Contains(text, "<script>alert") || strings.Contains(text, "<svg onload") {
 		t.Error("a text has become an element")
 	}
-	charts, _ := Charts(opened(t, dir))
+	charts, _ := Charts(opened(t, dir), nil, AllCharts)
 	for _, c := range charts {
 		wellFormed(t, c.Text)
 		if strings.Contains(c.Text, "<img") || strings.Contains(c.Text, "<script") || strings.ContainsAny(c.Name, `/\<>"' `) {
@@ -290,7 +290,7 @@ func TestReportsOfUnusualRuns(t *testing.T) {
 			if !strings.Contains(text, c.want) {
 				t.Errorf("it lacks %s:\n%.3000s", c.want, text)
 			}
-			charts, _ := Charts(opened(t, dir))
+			charts, _ := Charts(opened(t, dir), nil, AllCharts)
 			for _, f := range charts {
 				wellFormed(t, f.Text)
 			}
@@ -312,7 +312,7 @@ func TestTruncatedLogIsReported(t *testing.T) {
 	if text := pageText0(t, dir); !strings.Contains(text, "are incomplete: ") {
 		t.Error("the page does not say that the log is damaged")
 	}
-	if _, problems := Charts(opened(t, dir)); len(problems) != 1 || !strings.Contains(problems[0], "are incomplete: ") {
+	if _, problems := Charts(opened(t, dir), nil, AllCharts); len(problems) != 1 || !strings.Contains(problems[0], "are incomplete: ") {
 		t.Errorf("of the charts as files it says %q", problems)
 	}
 }
@@ -380,7 +380,7 @@ func TestLargeChartsAreCut(t *testing.T) {
 		}
 	}
 	pageOfRun(t, run)
-	if files, _ := Charts(run); !slices.ContainsFunc(files, func(f File) bool { return strings.HasPrefix(f.Name, "trial-16-") }) {
+	if files, _ := Charts(run, nil, AllCharts); !slices.ContainsFunc(files, func(f File) bool { return strings.HasPrefix(f.Name, "trial-16-") }) {
 		t.Error("the last trial has no charts as files")
 	}
 }

@@ -62,7 +62,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	files, _ := Charts(run)
+	files, _ := Charts(run, nil, AllCharts)
 	for _, want := range []string{"together-put-throughput", "together-put-by-writes-memory", "together-put-processors"} {
 		if by := strings.Contains(want, "by-writes"); strings.Contains(textOf(t, files, want), "by writes completed") != by {
 			t.Errorf("the title of %s does not say what its axis counts", want)
@@ -79,8 +79,8 @@ func TestEveryChartIsDrawnInPixels(t *testing.T) {
 	run := severalStores(t, "stores", "etcd", "zookeeper")
 	steps := ladderOf(t, "steps", 6)
 	steps.Trials[0].ByClient = &record.ByClient{Evenness: record.Evenness{Count: 3, Mean: 2, Median: 2, Most: 4}, Operations: []uint64{0, 2, 4}}
-	all, _ := Charts(run)
-	more, _ := Charts(steps)
+	all, _ := Charts(run, nil, AllCharts)
+	more, _ := Charts(steps, nil, AllCharts)
 	for _, f := range append(all, more...) {
 		if err := f.chart.PNG(io.Discard, f.subject, chart.Pixels{Scale: 0.25}); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
@@ -97,7 +97,7 @@ func TestPageHasSteps(t *testing.T) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	files, _ := Charts(run)
+	files, _ := Charts(run, nil, AllCharts)
 	for _, want := range []string{"steps-closed", "scaling-closed"} {
 		textOf(t, files, want)
 	}

@@ -21,7 +21,7 @@ import (
 // `hashed`, it contains the size and hash of each file.
 var (
 	whole  = []string{"text", "text --wide", "markdown"}
-	hashed = []string{"json", "csv", "gobench", "dbtester", "html", "svg"}
+	hashed = []string{"json", "csv", "gobench", "dbtester", "html", "svg --charts all"}
 )
 
 // drawn is the only run whose charts are also tested as PNG, because drawing the charts of all runs
@@ -58,11 +58,13 @@ func rendered(t *testing.T, dir, name string) string {
 	}
 	formats := hashed
 	if name == drawn {
-		formats = append(formats[:len(formats):len(formats)], "png")
+		formats = append(formats[:len(formats):len(formats)], "png --charts all")
 	}
 	for _, format := range formats {
+		words := strings.Fields(format)
+		format = words[0]
 		to := filepath.Join(dir, "out-"+format)
-		reportOf(t, dir, name, "--format", format, "--out", to)
+		reportOf(t, dir, name, append([]string{"--format", format, "--out", to}, words[1:]...)...)
 		must(t, filepath.WalkDir(to, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
 				return err

@@ -24,7 +24,7 @@ func (s *Series) Chart() []string {
 	n := len(s.Points)
 	columns := min(n, chartWidth)
 	column := func(i int) int { return i * columns / n }
-	low, high := chartBounds(s)
+	low, high := s.Bounds()
 	rows := chartRows
 	if high <= low {
 		rows = 1
@@ -40,7 +40,11 @@ func (s *Series) Chart() []string {
 		grid[r] = slices.Repeat([]rune{' '}, columns)
 	}
 	marks := slices.Repeat([]rune{' '}, columns)
-	drawLevels(s, func(i int, level float64) { grid[row(level)][column(i)] = '─' })
+	for _, l := range s.Levels() {
+		for i := l.From; i < l.To; i++ {
+			grid[row(l.Value)][column(i)] = '─'
+		}
+	}
 	for from := 0; from < n; {
 		to, c := from, column(from)
 		var values []float64
@@ -110,32 +114,35 @@ func pointLabel(p *Point) string {
 	return label
 }
 
-// drawLevels calls `draw` with the index of each point and the level of its segment. It omits the
-// points during a drift. It draws nothing if the series has no change.
-func drawLevels(s *Series, draw func(i int, level float64)) {
+// Level is a part of a series between two changes. From is the index of its first point, and To is
+// the index after its last point.
+type Level struct {
+	From, To int
+	Value    float64
+}
+
+// Levels returns the levels of a series. It omits the points during a drift. A series without a
+// change has no levels.
+func (s *Series) Levels() (all []Level) {
 	for k := range s.Changes {
 		c := &s.Changes[k]
-		from, to := 0, len(s.Points)
-		if k > 0 {
-			from = s.Changes[k-1].LastDriftIndex
-		}
+		to := len(s.Points)
 		if k+1 < len(s.Changes) {
 			to = s.Changes[k+1].Index
 		}
-		if k == 0 {
-			for i := from; i < c.Index; i++ {
-				draw(i, c.Before)
-			}
+		if k == 0 && c.Index > 0 {
+			all = append(all, Level{0, c.Index, c.Before})
 		}
-		for i := c.LastDriftIndex; i < to; i++ {
-			draw(i, c.After)
+		if c.LastDriftIndex < to {
+			all = append(all, Level{c.LastDriftIndex, to, c.After})
 		}
 	}
+	return all
 }
 
-// chartBounds returns the lowest and the highest figure that a chart must show. If the series has
-// many figures, chartBounds ignores the most extreme ones, and the chart shows them at its edges.
-func chartBounds(s *Series) (low, high float64) {
+// Bounds returns the lowest and the highest figure that a chart must show. If the series has
+// many figures, Bounds ignores the most extreme ones, and the chart shows them at its edges.
+func (s *Series) Bounds() (low, high float64) {
 	var values []float64
 	for i := range s.Points {
 		if p := &s.Points[i]; p.ExclusionReason == "" {

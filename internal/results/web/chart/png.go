@@ -35,9 +35,18 @@ func (c *Chart) PNG(w io.Writer, subject string, p Pixels) error {
 	samples, _ := c.legend()
 	for _, s := range samples {
 		var o outline
-		o.move(num(s.x), num(float64(s.y)))
-		o.lineAlong(num(sampleWidth))
-		d.path(page, s.Class+" l", &o)
+		if s.IsKey() {
+			o.move(num(s.x), num(float64(s.y-keyHeight/2)))
+			o.lineAlong(num(sampleWidth))
+			o.lineDown(num(keyHeight))
+			o.lineAlong(num(-sampleWidth))
+			o.end()
+			d.path(page, s.Class, &o)
+		} else {
+			o.move(num(s.x), num(float64(s.y)))
+			o.lineAlong(num(sampleWidth))
+			d.path(page, s.Class+" l", &o)
+		}
 		d.text(page, legendFont, d.colors.ink, start, num(s.x+sampleGap).value, float64(s.y+4), s.Name)
 	}
 	chart := view{sx: p.Scale, sy: p.Scale, tx: p.Scale * fileLeft, ty: p.Scale * float64(top)}
@@ -102,11 +111,14 @@ func (d *drawing) picture(c *canvas, chart view) {
 		case drawLane:
 			d.text(chart, labelFont, d.colors.pale, start, 2, y, s.text)
 		case drawWords:
-			d.text(chart, legendFont, d.colors.ink, start, x, y, s.text)
+			d.text(chart, legendFont, d.colors.ink, map[string]anchor{"end": end, "cell": middle}[s.class], x, y, s.text)
 		case drawTick:
 			d.line(chart, d.colors.pale, x, float64(c.height), x, float64(c.height+tickLength))
 			anchor := middle
-			if s.class != "" {
+			switch s.class {
+			case "b":
+				anchor = start
+			case "e":
 				anchor = end
 			}
 			d.text(chart, labelFont, d.colors.pale, anchor, x, float64(c.height+tickLabel), s.text)
