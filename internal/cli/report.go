@@ -27,6 +27,7 @@ type reportFlags struct {
 	format string
 	out    string
 	dark   bool
+	charts []string // selected kinds of charts; empty for the usual ones
 	gate   command.Gate
 }
 
@@ -43,17 +44,19 @@ trials are printed together, in one table or on one page with common charts. Tri
 have the same name in several runs are called "NAME of RUN". With --format json, each run
 is printed as recorded.
 
-Formats svg and png write charts into the folder --out. Format junit has one test case
-for each trial and --threshold. Format gobench is the input of benchstat. Format trace
-shows phases, faults, spikes and events in Perfetto (ui.perfetto.dev) or chrome://tracing.
-Format dbtester writes the same files as the client of dbtester into the folder --out:
-per-second series, distributions, percentiles, latency by cumulative key number, and a
-summary of all trials.`,
+Formats svg and png write charts into the folder --out, with an index.html that states the
+question that each chart answers. --charts selects other charts; the index lists their
+names. Format junit has one test case for each trial and --threshold. Format gobench is
+the input of benchstat. Format trace shows phases, faults, spikes and events in Perfetto
+(ui.perfetto.dev) or chrome://tracing. Format dbtester writes the same files as the
+client of dbtester into the folder --out: per-second series, distributions, percentiles,
+latency by cumulative key number, and a summary of all trials.`,
 		Args: command.ArgsBetween(1, math.MaxInt, "RUN, a run directory"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Format(&f.format, &a.Wide, "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "trace", "dbtester")
 	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or absent, instead of to standard output")
+	command.Value(r, "charts", &f.charts, "NAME,...", web.ParseCharts, func(names []string) string { return strings.Join(names, ",") }, "with format svg or png: kinds of charts to write, or all (default: the usual ones)")
 	r.Toggle("dark", &f.dark, "draw --format png with a dark background")
 	f.gate.RegisterThreshold(r)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.reportInFull(c.Context(), f, args) }
@@ -132,6 +135,9 @@ func (f *reportFlags) checkFlags(runs int) error {
 			return command.Usage("--format junit has one test case per threshold; give a threshold, for example --threshold 'p99<20ms'")
 		}
 	}
+	if len(f.charts) > 0 && f.format != "svg" && f.format != "png" {
+		return command.Usage("--charts is only for --format svg and png; other formats have no separate charts, so remove --charts")
+	}
 	if f.dark && f.format != "png" {
 		return command.Usage("--dark is only for --format png: other formats adapt to the reader's theme; remove --dark")
 	}
@@ -147,11 +153,11 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	var parts []part
 	switch f.format {
 	case "html":
-		parts = append(parts, part{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, comparisons) }})
+		parts = append(parts, part{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, compare.WithFirst(runs, comparisons)) }})
 	case "svg", "png":
 		var problems []string
-		if parts, problems = f.chartParts(run); len(parts) == 0 {
-			return fmt.Errorf("cannot draw charts, because no measured second was recorded in %s", inFolders(run))
+		if parts, problems = f.chartParts(run, compare.WithFirst(runs, comparisons)); len(parts) == 0 {
+			return f.noCharts(run)
 		}
 		a.Warn(problems...)
 	case "junit":
@@ -186,11 +192,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 			}
 		}
 		if f.format == "text" {
-			words := make([]string, 0, len(runs))
-			for _, run := range runs {
-				words = append(words, command.ShellQuote(run.Dir))
-			}
-			a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
+			a.suggestPage(runs)
 		}
 		return nil
 	}
@@ -205,6 +207,23 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 		a.Printf("%s\n", path)
 	}
 	return nil
+}
+
+// suggestPage prints the command that writes a page of the runs.
+func (a *commandLine) suggestPage(runs []*record.Run) {
+	words := make([]string, 0, len(runs))
+	for _, run := range runs {
+		words = append(words, command.ShellQuote(run.Dir))
+	}
+	a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
+}
+
+// noCharts returns the error for a run without data for the selected charts.
+func (f *reportFlags) noCharts(run *record.Run) error {
+	if len(f.charts) > 0 {
+		return fmt.Errorf("%s has no data for these charts: %s; write the usual charts without --charts, or all with --charts all", inFolders(run), strings.Join(f.charts, ", "))
+	}
+	return fmt.Errorf("cannot draw charts, because no measured second was recorded in %s", inFolders(run))
 }
 
 // inFolders returns the names of the run directories, for messages.
@@ -227,15 +246,19 @@ func (p *part) writeTo(folder string) (path string, err error) {
 	return report.WriteFile(folder, p.name, p.write)
 }
 
-// chartParts returns one file per chart of a run, and warnings about missing data.
-func (f *reportFlags) chartParts(run *record.Run) (parts []part, problems []string) {
-	files, problems := web.Charts(run)
+// chartParts returns one file per selected chart of a run, an index of these files, and warnings
+// about missing data. It returns no index if there are no charts.
+func (f *reportFlags) chartParts(run *record.Run, comparisons []*compare.Comparison) (parts []part, problems []string) {
+	files, problems := web.Charts(run, comparisons, f.charts...)
 	for i := range files {
 		p := part{name: files[i].Name + "." + f.format, write: files[i].SVG}
 		if f.format == "png" {
 			p.write, p.binary = files[i].PNG(f.dark), true
 		}
 		parts = append(parts, p)
+	}
+	if len(parts) > 0 {
+		parts = append(parts, part{name: "index.html", write: func(w io.Writer) error { return web.Index(w, run.Name, f.format, files) }})
 	}
 	return parts, problems
 }

@@ -29,8 +29,8 @@ const (
 	stealCause
 )
 
-// isMajorCause reports whether a cause took a large amount of time from the generator's event loops:
-// more than half as much as the largest cause. PausedNS includes RunDelayNS, which includes
+// isMajorCause reports whether a cause took a large amount of time from the generator's event
+// loops: more than half as much as the largest cause. PausedNS includes RunDelayNS, which includes
 // ThrottledNS, so isMajorCause subtracts the included times. A single pause that is longer than the
 // remaining paused time means that the process was stopped.
 func (f *Figures) isMajorCause(c cause) bool {

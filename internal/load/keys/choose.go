@@ -42,8 +42,8 @@ type Hotspot struct {
 }
 
 // NewHotspot returns a chooser for n keys. `keys` is the share of popular keys (at least one key is
-// popular), and `hotOperationShare` is the share of operations that use popular keys. Both shares must be in
-// (0, 1).
+// popular), and `hotOperationShare` is the share of operations that use popular keys. Both shares
+// must be in (0, 1).
 func NewHotspot(n uint64, keys, hotOperationShare float64, seed uint64) Hotspot {
 	hot := uint64(math.Ceil(keys * float64(n)))
 	return Hotspot{n: n, hot: min(max(hot, 1), n), hotOperationShare: hotOperationShare, seed: seed}

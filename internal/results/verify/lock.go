@@ -107,8 +107,8 @@ func (l *locks) check(f *findings, leaseState *leases) *Locks {
 }
 
 // overlapFinding returns the finding for two acquisitions of a lock, of which `lowerToken` has the
-// lower token. Its client certainly held the lock until after the client of `higherToken` had acquired
-// it.
+// lower token. Its client certainly held the lock until after the client of `higherToken` had
+// acquired it.
 func overlapFinding(lowerToken, higherToken *acquisition) finding {
 	f := finding{kind: TwoLockHolders, guarantee: history.ExclusiveLock, key: higherToken.lock, operationCount: 2, ords: [3]uint32{lowerToken.ord, higherToken.ord}, revision: lowerToken.token}
 	if lowerToken.released() {

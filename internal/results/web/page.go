@@ -46,14 +46,16 @@ type page struct {
 	Overview     overview
 	Summary      []sentence
 	Sheets       []sheet
-	Comparisons  []sheet
+	Comparisons  compared
+	Counts       string // the changes of all comparisons in words
+	Matrices     []picture
 	OutageTables []sheet
 	Capacity     capacitySection
 	Outages      []picture // one for each kind of fault
 	Charts       []picture // charts that combine all trials
 	Steps        []picture
 	Together     []groupSection
-	Trials       []trial
+	Trials       []trialRow
 	More         string // a sentence about the trials that have no charts
 	Verdicts     []trialSentence
 	Notes        []trialSentence
@@ -67,8 +69,8 @@ type page struct {
 type repeat struct{ RunName, Command, Scenario string }
 
 // HTML writes a run as a page in one file. The events of the run must have been read
-// (record.Run.ReadEvents). The comparisons are shown below the table. The page makes no requests,
-// and all text in it is escaped.
+// (record.Run.ReadEvents). The comparisons are shown below the overview. The page makes no
+// requests, and all text in it is escaped.
 func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error {
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
@@ -104,11 +106,11 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	}
 	p.Policy = Policy()
 	rows := analyze.Rows(run)
-	if more := len(run.Trials) - len(shown.trials); more > 0 {
+	if more := len(rows) - len(shown.rows); more > 0 {
 		p.More = fmt.Sprintf("Only %s of %s have charts on this page. The table and the formats csv and json have the figures of all trials.",
-			text.Count(uint64(len(shown.trials))), text.Plural(uint64(len(run.Trials)), "trial"))
+			text.Count(uint64(len(shown.rows))), text.Plural(uint64(len(rows)), "trial"))
 	}
-	drawn, problems := drawnTrials(shown)
+	drawn, problems := drawRows(shown)
 	steps := "table"
 	ladders := size.LaddersOf(run, rows)
 	for _, c := range stepsOf(ladders) {
@@ -121,17 +123,19 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 		p.addRows(run, rows)
 		if found == nil { // the trials of a search are its steps, not its result
 			p.Overview = overviewOf(rows, shown)
+			for _, c := range matrices(run, rows) {
+				p.Matrices = append(p.Matrices, newPicture(&c, "", matrixClass(&c)))
+			}
 		}
 		p.Summary = answer(run, rows, found, ladders, shown, steps)
+		if counts := compare.Counts(comparisons); counts != "" {
+			p.Summary = slices.Insert(p.Summary, 1, sentence{Subject: "Compared with the baseline:", Text: counts + ".", Link: "compared"})
+		}
 	}
 	if found != nil {
 		p.Capacity = capacitySectionOf(found)
 	}
-	for _, c := range comparisons {
-		for _, s := range report.ComparisonTables(c) {
-			p.Comparisons = append(p.Comparisons, limitRows(s))
-		}
-	}
+	p.Comparisons, p.Counts = comparedOf(comparisons), compare.Counts(comparisons)
 	for _, c := range sideBySide(drawn) {
 		p.Charts = append(p.Charts, curvesPicture(&c.Chart, "", c.curves))
 	}
@@ -143,10 +147,13 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 		p.Together = append(p.Together, s)
 	}
 	for i := range drawn {
-		p.Trials = append(p.Trials, trialOf(&drawn[i]))
+		p.Trials = append(p.Trials, trialRowOf(&drawn[i]))
 	}
 	if len(p.Trials) == 1 {
 		p.Trials[0].Open = true
+		if len(p.Trials[0].Trials) == 1 {
+			p.Trials[0].Trials[0].Open = true
+		}
 	}
 	p.Problems = slices.Concat(run.Problems, problems)
 	return p

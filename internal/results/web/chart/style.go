@@ -48,13 +48,18 @@ func (c *colors) style(classes string) (s style) {
 	all := strings.Fields(classes)
 	for _, class := range all {
 		switch {
-		case class == "none":
+		case class == "none", class == "worse":
 			own = c.severe
+		case class == "better", class == "same":
+			own = c.ink
+		case class == "unclear":
+			own = c.pale
 		case len(class) == 2 && class[0] == 's':
 			series = int(class[1] - '0')
 			own = c.series[series]
 		}
 	}
+	c.styleMark(&s, all, own)
 	line := func(width float64, dashes ...float64) {
 		s.stroke, s.width, s.round, s.dashes = own, width, true, dashes
 	}
@@ -84,20 +89,64 @@ func (c *colors) style(classes string) (s style) {
 			if series >= 6 {
 				s.dashes = seriesDashes(series)
 			}
-		case "grave":
-			s.stroke, s.width, s.dashes = c.severe, 1, []float64{4, 3}
 		case "bar":
 			s.fill = faint(c.series[0], .22)
 		case "band":
 			s.fill, opacity = c.series[0], .2
 		default:
-			if len(class) == 2 && class[0] == 'h' {
-				s.fill = faint(c.heat, heatOpacity[class[1]-'0'])
+			if fill := c.cellFill(class); fill.A > 0 {
+				s.fill = fill
 			}
 		}
 	}
 	s.fill, s.stroke = faint(s.fill, opacity), faint(s.stroke, opacity)
 	return s
+}
+
+// styleMark sets the style of the marks that have a class of their own.
+func (c *colors) styleMark(s *style, classes []string, own color.NRGBA) {
+	for _, class := range classes {
+		switch class {
+		case "range":
+			s.fill = faint(own, .18)
+		case Key:
+			s.fill = faint(c.ink, .18)
+		case "grave":
+			s.stroke, s.width, s.dashes = c.severe, 1, []float64{4, 3}
+		case "unity":
+			s.stroke, s.width = c.ink, 1
+		case "level":
+			s.stroke, s.width = c.ink, 1.5
+		case "change":
+			s.stroke, s.width, s.dashes = own, 1, []float64{4, 3}
+		case "hole":
+			s.stroke, s.width, s.round = c.background, 3.5, true
+		case "interval":
+			s.stroke, s.width = own, 5
+		case "hatch":
+			s.stroke, s.width = faint(c.pale, .45), 1
+		}
+	}
+}
+
+// cellFill returns the fill of a cell. The class is a letter for the color and a digit for its
+// strength. For other classes, cellFill returns a transparent color.
+func (c *colors) cellFill(class string) color.NRGBA {
+	if len(class) != 2 || class[1] < '0' || class[1] > '9' {
+		return color.NRGBA{}
+	}
+	level := float64(class[1] - '0')
+	switch class[0] {
+	case 'h':
+		return faint(c.heat, heatOpacity[min(class[1]-'0', heatLevels)])
+	case 'm':
+		return faint(c.heat, .05*level)
+	case 'b':
+		return faint(c.series[0], .12*level)
+	case 'w':
+		return faint(c.series[1], .12*level)
+	}
+	return color.NRGBA{}
 }
 
 // seriesDashes returns the dashes of a series. Series 4 to 7 have dashes, so that readers can

@@ -21,9 +21,9 @@ type image struct {
 type contents struct {
 	mu sync.Mutex // held while the file is changed
 	fd int        // open for reading and writing
-	// The field `lastSyncImage` is the image of the file at the start of the last sync. While a sync
-	// is running, `lastSyncImage` belongs to the running sync, and `syncing` is the image at the
-	// start of the previous sync. Otherwise, `syncing` is nil.
+	// The field `lastSyncImage` is the image of the file at the start of the last sync. While a
+	// sync is running, `lastSyncImage` belongs to the running sync, and `syncing` is the image at
+	// the start of the previous sync. Otherwise, `syncing` is nil.
 	lastSyncImage image
 	syncing       *image
 	changed       bool // whether the file has changed since the start of the last sync
