@@ -51,6 +51,9 @@ type Capabilities struct {
 	// Disk is the store's requirement for the disk that holds its log, or nil if no requirement is
 	// known.
 	Disk *DiskRule
+	// Hosts contains the store's requirements for its members' machines, or nil if they are those
+	// of another store or unknown.
+	Hosts *HostRules
 	// UpgradeConditions is a sentence about the conditions for a version upgrade. It is empty if
 	// the store has no conditions.
 	UpgradeConditions string

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/quorumbench/quorumbench/internal/load/remote"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
@@ -109,43 +110,54 @@ const (
 	noteProcessAction    = "note"       // after claimAction
 	releaseAction        = "release"    // after claimAction or serveDiskAction
 	readLinesAction      = "more"       // after followAction
+	premisesAction       = "premises"
+	writeLogAction       = "write-log"
+	echoAction           = "echo"
+	roundTripsAction     = "round-trips"
 )
 
 // request is a request to a host. Fields that the request does not need are omitted.
 type request struct {
 	Action   string
-	Command  *host.Command  `json:",omitempty"`
-	Launch   *host.Launch   `json:",omitempty"`
-	Path     string         `json:",omitempty"`
-	Paths    []string       `json:",omitempty"`
-	Contents []byte         `json:",omitempty"`
-	Count    int            `json:",omitempty"` // number of ports or writes
-	PIDs     []int          `json:",omitempty"`
-	Machine  bool           `json:",omitempty"`
-	Signal   host.Signal    `json:",omitempty"`
-	Process  *host.Identity `json:",omitempty"`
-	Disk     *disk.Faults   `json:",omitempty"`
+	Command  *host.Command      `json:",omitempty"`
+	Launch   *host.Launch       `json:",omitempty"`
+	Path     string             `json:",omitempty"`
+	Paths    []string           `json:",omitempty"`
+	Contents []byte             `json:",omitempty"`
+	Count    int                `json:",omitempty"` // number of ports or writes
+	PIDs     []int              `json:",omitempty"`
+	Machine  bool               `json:",omitempty"`
+	Signal   host.Signal        `json:",omitempty"`
+	Process  *host.Identity     `json:",omitempty"`
+	Disk     *disk.Faults       `json:",omitempty"`
+	Writes   *probe.PacedWrites `json:",omitempty"`
+	Address  string             `json:",omitempty"` // of an echo server
+	Token    string             `json:",omitempty"` // of an echo server
 }
 
 // reply is a host's reply.
 type reply struct {
-	Error        string              `json:",omitempty"`
-	Description  *host.Description   `json:",omitempty"`
-	Process      *host.Identity      `json:",omitempty"` // for a disk, only the process ID is set
-	DamagedFiles int                 `json:",omitempty"` // number of files that lost data in the power loss
-	Exit         *host.Exit          `json:",omitempty"` // in the last reply to a start request
-	Path         string              `json:",omitempty"`
-	Env          string              `json:",omitempty"`
-	Address      string              `json:",omitempty"`
-	Ports        []int               `json:",omitempty"`
-	Lines        []host.Line         `json:",omitempty"`
-	HasMore      bool                `json:",omitempty"`
-	Text         []byte              `json:",omitempty"` // part of a copied log
-	OmittedBytes int64               `json:",omitempty"` // number of bytes omitted from the log
-	Sizes        []int64             `json:",omitempty"` // sizes of folders
-	Cost         time.Duration       `json:",omitempty"`
-	Fsync        []probe.FsyncResult `json:",omitempty"`
-	Sample       *host.Sample        `json:",omitempty"`
+	Error        string                 `json:",omitempty"`
+	Description  *host.Description      `json:",omitempty"`
+	Process      *host.Identity         `json:",omitempty"` // for a disk, only the process ID is set
+	DamagedFiles int                    `json:",omitempty"` // number of files that lost data in the power loss
+	Exit         *host.Exit             `json:",omitempty"` // in the last reply to a start request
+	Path         string                 `json:",omitempty"`
+	Env          string                 `json:",omitempty"`
+	Address      string                 `json:",omitempty"`
+	Ports        []int                  `json:",omitempty"`
+	Lines        []host.Line            `json:",omitempty"`
+	HasMore      bool                   `json:",omitempty"`
+	Text         []byte                 `json:",omitempty"` // part of a copied log
+	OmittedBytes int64                  `json:",omitempty"` // number of bytes omitted from the log
+	Sizes        []int64                `json:",omitempty"` // sizes of folders
+	Cost         time.Duration          `json:",omitempty"`
+	Fsync        []probe.FsyncResult    `json:",omitempty"`
+	Sample       *host.Sample           `json:",omitempty"`
+	Premises     *measure.Premises      `json:",omitempty"`
+	Second       *measure.WrittenSecond `json:",omitempty"`
+	Token        string                 `json:",omitempty"`
+	Trips        *measure.RoundTrips    `json:",omitempty"`
 }
 
 // messageStream is the interface that both sides of a gRPC stream implement.

@@ -28,6 +28,7 @@ var (
 	_ host.Launcher          = (*remoteHost)(nil)
 	_ host.PresenceReporter  = (*remoteHost)(nil)
 	_ host.EndpointDialer    = (*remoteHost)(nil)
+	_ host.Surveyor          = (*remoteHost)(nil)
 )
 
 // Clock implements host.ClockProvider.

@@ -36,6 +36,7 @@ var (
 	_ DiskProvider    = (*Local)(nil)
 	_ NetworkProvider = (*Local)(nil)
 	_ FolderEmptier   = (*Local)(nil)
+	_ Surveyor        = (*Local)(nil)
 )
 
 // NewLocal returns the local machine. The function `now` returns the current time, which is used

@@ -3,8 +3,6 @@
 package consul
 
 import (
-	"time"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
@@ -73,10 +71,8 @@ func (*Store) Capabilities() kv.Capabilities {
 		ALPN:        []string{"http/1.1"},
 		NonVoters:   kv.NonVoters{Name: "server without a vote", ForwardsRequests: true},
 		Durability:  "a write is acknowledged once a majority of the servers have synced it to their Raft logs (a write-ahead log, or BoltDB) and the leader has applied it",
-		Disk: &kv.DiskRule{
-			Percentile: 100, Limit: 500 * time.Millisecond,
-			Source: "Consul's leader steps down after a wait of 500 ms, its lease at raft_multiplier 1 (2.5 s at Consul's default of 5)",
-		},
+		Disk:        &diskRule,
+		Hosts:       hostRules(diskRule),
 		EnvironmentVariables: map[string]string{
 			"endpoints": "CONSUL_HTTP_ADDR", "tls": "CONSUL_HTTP_SSL", "cacert": "CONSUL_CACERT",
 			"cert": "CONSUL_CLIENT_CERT", "key": "CONSUL_CLIENT_KEY", "password": "CONSUL_HTTP_TOKEN",

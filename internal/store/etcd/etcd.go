@@ -3,8 +3,6 @@
 package etcd
 
 import (
-	"time"
-
 	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -50,15 +48,13 @@ func (*Store) Capabilities() kv.Capabilities {
 			Modes: map[kv.WatchMode]string{kv.StreamWatch: "the Watch stream"}, Default: kv.StreamWatch,
 			PastRevisions: true, PreviousValues: true,
 		},
-		Features:    features(),
-		Ascending:   true,
-		MaxInFlight: 0,
-		ALPN:        []string{"h2"},
-		Durability:  "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set",
-		Disk: &kv.DiskRule{
-			Percentile: 99, Limit: 10 * time.Millisecond,
-			Source: "etcd's documentation recommends a p99 of fdatasync below 10 ms; with slower disks, members miss heartbeats and the leader changes under load",
-		},
+		Features:          features(),
+		Ascending:         true,
+		MaxInFlight:       0,
+		ALPN:              []string{"h2"},
+		Durability:        "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set",
+		Disk:              &diskRule,
+		Hosts:             hostRules(diskRule),
 		UpgradeConditions: UpgradeConditions,
 		EnvironmentVariables: map[string]string{
 			"endpoints": "ETCDCTL_ENDPOINTS", "cacert": "ETCDCTL_CACERT", "cert": "ETCDCTL_CERT", "key": "ETCDCTL_KEY",

@@ -3,8 +3,6 @@
 package zookeeper
 
 import (
-	"time"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper/nullserver"
@@ -69,10 +67,8 @@ func (*Store) Capabilities() kv.Capabilities {
 		SessionPerConnection: true,
 		NonVoters:            kv.NonVoters{Name: "observer", ForwardsRequests: true},
 		Durability:           "a write is acknowledged once a majority of the members have synced it to their transaction logs (fdatasync), unless forceSync is no",
-		Disk: &kv.DiskRule{
-			Percentile: 100, Limit: time.Second,
-			Source: "ZooKeeper logs a warning if a sync of its log takes more than 1 s (fsync.warningthresholdms), because every write waits for the sync",
-		},
+		Disk:                 &diskRule,
+		Hosts:                hostRules(diskRule),
 	}
 }
 

@@ -1,0 +1,115 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Surveyor is implemented by a Host that can measure whether its machine is good enough for a
+// store's member.
+type Surveyor interface {
+	// Premises returns the limits of the machine, and of the file system that contains the folder.
+	Premises(ctx context.Context, dir string) (measure.Premises, error)
+	// WriteLog makes synced writes in a new folder inside dir, and removes that folder. It calls
+	// `second` for each second of writes. It ends when the writes end, when ctx is canceled, or
+	// when `second` returns false.
+	WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error
+	// Echo starts a server that returns small messages to other hosts, until Close is called.
+	Echo(ctx context.Context) (*Echo, error)
+	// RoundTrips sends n messages to another host's echo server.
+	RoundTrips(ctx context.Context, address, token string, n int) (measure.RoundTrips, error)
+}
+
+// Echo is a running echo server on a host.
+type Echo struct {
+	Address string // HOST:PORT
+	Token   string // the first bytes that a client must send
+	Close   func()
+}
+
+// longestTrips is the maximum duration of a measurement of round trips.
+const longestTrips = 20 * time.Second
+
+// errEnough reports that WriteLog's caller needs no more writes.
+var errEnough = errors.New("enough was measured")
+
+// Premises implements Surveyor.
+func (l *Local) Premises(_ context.Context, dir string) (measure.Premises, error) {
+	folder, err := l.openFolder(dir)
+	if err != nil {
+		return measure.Premises{}, fmt.Errorf("cannot open the folder %s: %w", dir, Cause(err))
+	}
+	defer folder.Close()
+	return probe.Premises(folder.root)
+}
+
+// WriteLog implements Surveyor. If our process is killed, the next measurement in the folder
+// removes what remains.
+func (l *Local) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error {
+	if err := w.Check(); err != nil {
+		return err
+	}
+	folder, err := l.openFolder(dir)
+	if err != nil {
+		return fmt.Errorf("cannot write in the folder %s: %w", dir, Cause(err))
+	}
+	defer folder.Close()
+	if folder.protectsEntries() {
+		_, _ = cleanBelow(folder, 1) // on an error, the next measurement tries again to remove the folder
+	}
+	if err := hasRoom(folder, &w); err != nil {
+		return err
+	}
+	c, err := folder.claim()
+	if err != nil {
+		return fmt.Errorf("cannot write in the folder %s: %w", dir, err)
+	}
+	err = w.Run(ctx, c.folder.root, func(s measure.WrittenSecond) error {
+		if !second(s) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return errors.Join(err, c.Release(context.WithoutCancel(ctx)))
+}
+
+// hasRoom returns an error if the writes would leave less than half of a file system's free space.
+func hasRoom(f *Folder, w *probe.PacedWrites) error {
+	p, err := probe.Premises(f.root)
+	if err != nil {
+		return err
+	}
+	if _, need := w.Bytes(); p.FreeBytes >= 0 && 2*need > p.FreeBytes {
+		return fmt.Errorf("the writes need %s, but only %s are free in %s; use a smaller --neighbor-load, or a folder with more free space",
+			text.Bytes(uint64(need)), text.Bytes(uint64(p.FreeBytes)), f.path)
+	}
+	return nil
+}
+
+// Echo implements Surveyor.
+func (l *Local) Echo(context.Context) (*Echo, error) {
+	var e *probe.Echo
+	err := l.runInNetwork(func() (err error) {
+		e, err = probe.StartEcho(cmp.Or(l.address, "127.0.0.1"))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Echo{Address: e.Address, Token: e.Token, Close: e.Close}, nil
+}
+
+// RoundTrips implements Surveyor.
+func (l *Local) RoundTrips(ctx context.Context, address, token string, n int) (measure.RoundTrips, error) {
+	return probe.RoundTrips(ctx, address, token, n, longestTrips)
+}

@@ -1,0 +1,40 @@
+package probe
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Premises returns the limits of this machine, and those of the file system that contains a folder.
+func Premises(dir *os.Root) (p measure.Premises, err error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return p, fsyncError(dir, err)
+	}
+	defer func() { _ = f.Close() }()
+	p = measure.Premises{FreeBytes: -1, OpenFiles: -1}
+	p.FileSystem, p.Durable = fileSystem(f)
+	p.Networked = networked(p.FileSystem)
+	var s unix.Statfs_t
+	if unix.Fstatfs(int(f.Fd()), &s) == nil {
+		p.FreeBytes = int64(s.Bavail) * int64(s.Bsize)
+	}
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
+		p.OpenFiles = int64(min(limit.Max, 1<<30)) // infinity is larger than any number that the record permits
+	}
+	p.MemoryBytes, p.SwapBytes = memory()
+	return p, nil
+}
+
+// networked reports whether a file system's data is on another machine.
+func networked(fileSystem string) bool {
+	switch fileSystem {
+	case "nfs", "smb2", "cifs", "9p", "ceph":
+		return true
+	}
+	return false
+}
