@@ -25,6 +25,13 @@ type agents struct {
 	hosts   []scenario.Host // hosts of the scenario
 }
 
+// registerSSH registers the flags for hosts that are reached via ssh.
+func (a *agents) registerSSH(r command.Flags) {
+	r.Text("ssh-identity", &a.access.Identity, "FILE", "for hosts reached via ssh: private key, instead of the keys in the ssh agent and in ~/.ssh")
+	r.Text("ssh-known-hosts", &a.access.KnownHosts, "FILE", "for hosts reached via ssh: file with the hosts' public keys, instead of ~/.ssh/known_hosts")
+	r.Text("ssh-config", &a.access.Config, "FILE", "for hosts reached via ssh: configuration file, instead of ~/.ssh/config; \"none\" for no file")
+}
+
 // check returns a usage error if the scenario has an agent that needs certificates but no
 // certificates are given, or if flags for agents or ssh are given but no host uses them.
 func (a *agents) check(s *scenario.Scenario) error {

@@ -32,14 +32,15 @@ const (
 )
 
 func (a *commandLine) checkCommand() *cobra.Command {
-	g := command.Group("check", "Check whether a cluster, disk or machine is fast enough", "perf, datascale, members, disk or machine",
-		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkMembersCommand(), a.checkDiskCommand(), a.checkMachineCommand())
+	g := command.Group("check", "Check whether a cluster, disk or machine is fast enough", "perf, datascale, members, disk, hosts or machine",
+		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkMembersCommand(), a.checkDiskCommand(), a.checkHostsCommand(), a.checkMachineCommand())
 	g.Example = `  quorumbench check disk /var/lib/etcd
   quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379`
 	g.Long = `Check whether a running cluster or a disk is fast enough. "check perf" and "check
 datascale" are the checks of etcdctl, for every store. A failed check states the reason.
-"check machine" measures the limits of this machine and of its load generator. The checks
-remove everything that they write.`
+"check hosts" checks machines before a store is installed. "check machine" measures the
+limits of this machine and of its load generator. The checks remove everything that they
+write.`
 	return g
 }
 

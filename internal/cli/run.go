@@ -81,9 +81,7 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 		"with --until-precision: time limit for the run; no round starts that would end after this limit (default: 30m)")
 	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: metric that must be precise, for example p99 (default: ops and p90); can be repeated")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates that \"quorumbench agent certs\" created")
-	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts reached via ssh: private key, instead of the keys in the ssh agent and in ~/.ssh")
-	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts reached via ssh: file with the hosts' public keys, instead of ~/.ssh/known_hosts")
-	r.Text("ssh-config", &f.agents.access.Config, "FILE", "for hosts reached via ssh: configuration file, instead of ~/.ssh/config; \"none\" for no file")
+	f.agents.registerSSH(r)
 	f.pods.register(r)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.isGiven = c.Flags().Changed
