@@ -179,6 +179,7 @@ test-long: lint servers browser sshd patroni prometheus hdrhistogram
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/testing/verdictbench
 	QUORUMBENCH_CAPACITY_SEEDS=100 go test -timeout 60m ./internal/results/analyze/capacity
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
+	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/testing/disks
 	QUORUMBENCH_OUTAGES=10 go test -timeout 20m ./internal/measure
 	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesToWatchers|LiesToAMembership|LiesToACatalog|LiesToElections' ./internal/testing/e2e
 	QUORUMBENCH_CHECKED=5 go test -timeout 30m -run NoStoreIsAccused ./internal/testing/e2e

@@ -33,6 +33,7 @@ var fromEtcd = []kv.Feature{
 // Capabilities implements store.Store.
 func (s *Store) Capabilities() kv.Capabilities {
 	can := s.server.Capabilities()
+	can.Hosts = nil // the machines are those of etcd
 	features := map[kv.Feature]string{
 		kv.WriteOrder:       "the revision in each response's header, and each key's mod_revision",
 		kv.ApplicationCalls: "POST /v3/kv/txn with any guard, /v3/lease/grant, /v3/kv/compaction, /v3/maintenance/status and /v3/watch",

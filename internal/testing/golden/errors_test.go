@@ -107,6 +107,12 @@ check disk . --size -1
 check disk . --size 100TB
 check disk . --records 0
 check disk . --store etdc
+check hosts --hosts db1,db1
+check hosts --hosts agent:db1
+check hosts --rate 1
+check hosts --duration 1s
+check hosts --store zetcd
+check hosts --dir /nofolder
 check perf --load huge
 check perf --rate 0
 check perf --duration 1ms

@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	comparing "github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/preflight"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -138,6 +139,7 @@ func TestJSON(t *testing.T) {
 	sized.FirstExhausted = 0
 	written("size --format json", report.Sizes([]*size.Sized{sized}))
 	written("check disk --format json", report.DiskCheck(filled[analyze.DiskCheck]()))
+	written("check hosts --format json", report.HostsCheck(filled[preflight.Check]()))
 	perf := filled[analyze.PerfCheck]()
 	perf.Pass = false
 	written("check perf --format json, failed", report.PerfCheck(perf, "s", false))

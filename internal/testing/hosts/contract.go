@@ -26,7 +26,7 @@ func TestHost(t *testing.T, h host.Host, dir string) {
 		"Describe": s.describe, "Exit": s.exit, "Log": s.log, "Environment": s.environment, "Signals": s.signals,
 		"SignalsReachTheGroup": s.group, "CannotStart": s.cannotStart, "Ports": s.ports, "Files": s.files,
 		"Claims": s.claims, "Follow": s.follow, "FollowMuch": s.followMuch, "Fsync": s.fsync, "Sample": s.sample,
-		"Weigh": s.weigh, "CopyLog": s.copyLog, "CopyLogMuch": s.copyLogMuch,
+		"Weigh": s.weigh, "CopyLog": s.copyLog, "CopyLogMuch": s.copyLogMuch, "Survey": s.survey,
 	} {
 		t.Run(name, test)
 	}

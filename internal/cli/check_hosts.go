@@ -1,0 +1,289 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/preflight"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/search/survey"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// hostsFlags holds the flags of `check hosts`.
+type hostsFlags struct {
+	hosts    string
+	dir      string
+	store    string
+	duration time.Duration
+	rate     int
+	neighbor int
+	agents   agents
+	format   string
+}
+
+func (a *commandLine) checkHostsCommand() *cobra.Command {
+	f := &hostsFlags{store: "etcd", duration: 5 * time.Minute, rate: 50, format: "text", agents: agents{logf: a.logf}}
+	c := &cobra.Command{
+		Use: "hosts", Short: "Check whether machines are good enough for a store, before it is installed", Args: command.ArgsBetween(0, 0, ""),
+		Example: `  quorumbench check hosts --dir /var/lib/etcd
+  quorumbench check hosts --hosts db1,db2,db3 --store k3s --format json
+  quorumbench check hosts --hosts db1,db2,db3 --neighbor-load 1GiB`,
+		Long: `Check whether machines are good enough for etcd, ZooKeeper, Consul, or k3s with SQLite,
+before the store is installed. The command measures synced writes on each host, round trips
+between all hosts, clocks, withheld CPU time and limits. It compares them with the stores'
+documents, and recommends a heartbeat interval and an election timeout.
+
+On each host, the files are in a new folder quorumbench-data-*, which is removed at the end.
+Before it writes, the command prints how much it will write.
+
+The measurement ends as soon as the disks are certainly good or bad for the store in
+--store. A good disk takes about 200 s and a bad one about 30 s. If --duration is too short,
+the verdict is CANNOT TELL YET. The exit code is 0 for PASS, 1 for FAIL and 6 for CANNOT
+TELL YET.`,
+	}
+	r := command.NewFlags(c.Flags())
+	r.Text("hosts", &f.hosts, "HOST,...", "hosts to check, instead of this machine: [USER@]HOST[:PORT] for ssh, or agent:HOST:PORT or unix:PATH for an agent")
+	r.Text("dir", &f.dir, "DIR", "folder in which to write, on each host that is not reached via agent (default: the current folder, or a temporary folder on other hosts)")
+	r.Text("store", &f.store, "NAME", "store whose verdict determines the exit code: etcd, zookeeper, consul or k3s")
+	r.Duration("duration", &f.duration, "maximum duration of the writes")
+	r.Int("rate", &f.rate, "synced writes per second on each host")
+	r.Size("neighbor-load", &f.neighbor, "also write a file of this size once a minute, as when an image is pulled; 0 for no such load")
+	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates that \"quorumbench agent certs\" created")
+	f.agents.registerSSH(r)
+	command.SetGroup(r.Set, "Host flags", "hosts", "dir")
+	command.SetGroup(r.Set, "Measurement flags", "neighbor-load", "rate", "duration")
+	a.AddProgress(r)
+	r.Format(&f.format, &a.Wide, "text", "json")
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkHosts(c.Context(), f) }
+	return c
+}
+
+// Limits of the flags of `check hosts`.
+const (
+	mostSurveyed        = 16
+	leastRate, mostRate = 10, 1000
+	leastSurvey         = 2 * time.Second
+	mostSurvey          = 24 * time.Hour
+)
+
+// tenants returns the stores with requirements, and the position of the store in --store.
+func (f *hostsFlags) tenants() (all []survey.Tenant, until int, err error) {
+	var names []string
+	for _, t := range registry.Tenants() {
+		all, names = append(all, survey.Tenant(t)), append(names, t.Name)
+	}
+	if until = slices.Index(names, f.store); until < 0 {
+		return nil, 0, command.Usage("--store: %q has no requirements for machines; choose one of: %s%s", f.store, strings.Join(names, ", "), command.Suggest(f.store, names, ""))
+	}
+	return all, until, nil
+}
+
+// check returns a usage error for invalid flags, and the hosts.
+func (f *hostsFlags) check() (*scenario.Scenario, error) {
+	switch {
+	case f.duration < leastSurvey || f.duration > mostSurvey:
+		return nil, command.Usage("--duration must be from %v to %s, not %v", leastSurvey, text.FormatDuration(mostSurvey), f.duration)
+	case f.rate < leastRate || f.rate > mostRate:
+		return nil, command.Usage("--rate must be from %d to %d, not %d", leastRate, mostRate, f.rate)
+	case f.neighbor < 0 || f.neighbor > 1<<38:
+		return nil, command.Usage("--neighbor-load must be at most 256GiB, not %s", text.FormatSize(f.neighbor))
+	}
+	s := &scenario.Scenario{}
+	var err error
+	if s.Hosts, err = parseHosts(f.hosts, f.dir); err != nil {
+		return nil, command.Usage("--hosts: %w", err)
+	}
+	if err := f.agents.check(s); err != nil {
+		return nil, err
+	}
+	if len(s.Hosts) > 0 {
+		if f.dir != "" && (!filepath.IsAbs(f.dir) || filepath.Clean(f.dir) != f.dir || f.dir == "/") {
+			return nil, command.Usage("--dir is %q, but must be an absolute path on the hosts, without . or .. and without a slash at the end", f.dir)
+		}
+		if f.dir != "" && !slices.ContainsFunc(s.Hosts, func(h scenario.Host) bool { return h.Transport == scenario.TransportSSH }) {
+			return nil, command.Usage("--dir is only for hosts that are reached via ssh: an agent writes in its own folder (quorumbench agent --dir); omit --dir")
+		}
+		return s, nil
+	}
+	f.dir = cmp.Or(f.dir, ".")
+	if info, err := os.Stat(f.dir); err != nil || !info.IsDir() {
+		return nil, command.Usage("--dir: the folder %s does not exist on this machine; create it, or name another folder on the same disk", f.dir)
+	}
+	return s, nil
+}
+
+// parseHosts parses the value of --hosts.
+func parseHosts(list, dir string) (hosts []scenario.Host, err error) {
+	if list == "" {
+		return nil, nil
+	}
+	for item := range strings.SplitSeq(list, ",") {
+		h := scenario.Host{Address: strings.TrimSpace(item), Transport: scenario.TransportSSH, Dir: dir}
+		if at, ok := strings.CutPrefix(h.Address, "agent:"); ok {
+			h = scenario.Host{Address: at, Transport: scenario.TransportAgent}
+		} else if strings.HasPrefix(h.Address, scenario.UnixPrefix) {
+			h = scenario.Host{Address: h.Address, Transport: scenario.TransportAgent}
+		}
+		h.Name = h.Address
+		switch {
+		case h.Transport == scenario.TransportSSH:
+			_, at, err := h.SSHAddress()
+			if err != nil {
+				return nil, fmt.Errorf("%q is not [USER@]HOST[:PORT], agent:HOST:PORT or unix:PATH", item)
+			}
+			h.Name = at
+			if name, _, err := net.SplitHostPort(at); err == nil {
+				h.Name = name
+			}
+		case !h.UsesUnixSocket():
+			name, port, err := net.SplitHostPort(h.Address)
+			if err != nil || port == "" || name == "" {
+				return nil, fmt.Errorf("%q is not the address of an agent; write agent:HOST:PORT", item)
+			}
+			h.Name = name
+		}
+		for i := range hosts {
+			switch {
+			case hosts[i].Address == h.Address:
+				return nil, fmt.Errorf("%s is listed twice", h.Address)
+			case hosts[i].Name == h.Name: // for example two agents on one machine
+				h.Name = h.Address
+			}
+		}
+		hosts = append(hosts, h)
+	}
+	if len(hosts) > mostSurveyed {
+		return nil, fmt.Errorf("there are %d hosts, but at most %d can be checked at once", len(hosts), mostSurveyed)
+	}
+	return hosts, nil
+}
+
+func (a *commandLine) checkHosts(ctx context.Context, f *hostsFlags) (failed error) {
+	s, err := f.check()
+	if err != nil {
+		return err
+	}
+	tenants, until, err := f.tenants()
+	if err != nil {
+		return err
+	}
+	shown := a.newBar(f.format, f.duration.Seconds(), " s")
+	defer shown.Clear()
+	ctx, stop := command.Interruptible(ctx, func() { shown.Note("stopping and removing the files") })
+	defer stop()
+	say := shown.Note
+	if f.format == "json" {
+		say = func(s string) { a.PrintNote("%s", s) }
+	}
+	targets, leave, err := a.reachTargets(ctx, f, s)
+	if err != nil {
+		return errors.Join(interruptedOr(ctx, err), leave())
+	}
+	began := time.Now()
+	check, err := survey.Run(ctx, survey.Options{
+		Targets: targets, Tenants: tenants, Until: until,
+		Writes: probe.PacedWrites{
+			Sizes: survey.Sizes(tenants), Interval: time.Second / time.Duration(f.rate), Duration: f.duration, Neighbor: int64(f.neighbor),
+		},
+		Planned: func(c *preflight.Check, w *probe.PacedWrites) {
+			for i := range c.Hosts {
+				say(planOf(&c.Hosts[i], w))
+			}
+		},
+		Progress: func(step string, seconds int) {
+			words := step
+			if seconds > 0 {
+				words = fmt.Sprintf("%s: %d s of at most %.0f s", step, seconds, f.duration.Seconds())
+			}
+			shown.Update(step, time.Since(began), words)
+		},
+	})
+	shown.Clear()
+	if err = errors.Join(interruptedOr(ctx, err), leave()); err != nil {
+		return err
+	}
+	v := check.Verdict(f.store)
+	err = checkError(v.State == preflight.Pass, v.State == preflight.CannotTell, a.Report(f.format, report.HostsCheck(check)))
+	if f.format == "text" {
+		switch {
+		case err == nil:
+			a.SuggestNext("quorumbench check perf --endpoints HOST:PORT,... (after the installation, checks whether the cluster is fast enough)")
+		case isOnlyCode(err, command.ExitUndecided) && v.More > 0:
+			a.SuggestNext("%s", a.RepeatCommand("--duration", text.FormatDuration((f.duration+v.More).Round(time.Second))))
+		}
+	}
+	return err
+}
+
+// interruptedOr returns err, or the error of an interrupted check if ctx was canceled.
+func interruptedOr(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; all files have been removed")}
+	}
+	return err
+}
+
+// planOf returns a sentence about what will be written on a host.
+func planOf(h *preflight.Host, w *probe.PacedWrites) string {
+	total, atOnce := w.Bytes()
+	return fmt.Sprintf("%s: writing at most %s in %s, to a new folder in %s; the folder has at most %s and is removed at the end",
+		h.Name, text.Bytes(uint64(total)), text.FormatDuration(w.Duration), h.Dir, text.Bytes(uint64(atOnce)))
+}
+
+// reachTargets connects to the hosts, or returns this machine if there are none. The function leave
+// ends all sessions.
+func (a *commandLine) reachTargets(ctx context.Context, f *hostsFlags, s *scenario.Scenario) (targets []survey.Target, leave func() error, err error) {
+	if len(s.Hosts) == 0 {
+		dir, err := filepath.Abs(f.dir)
+		if err != nil {
+			return nil, func() error { return nil }, fmt.Errorf("cannot resolve the path of the folder %s: %w", f.dir, err)
+		}
+		return []survey.Target{{Name: probe.Machine().Name, Host: host.NewLocal(measure.Now, nil), Dir: dir}}, func() error { return nil }, nil
+	}
+	remotes := make([]*agent.Remote, len(s.Hosts))
+	leave = func() error {
+		errs := make([]error, len(remotes))
+		var leaving sync.WaitGroup
+		for i, r := range remotes {
+			if r != nil {
+				leaving.Go(func() { errs[i] = r.Close() })
+			}
+		}
+		leaving.Wait()
+		return errors.Join(errs...)
+	}
+	group, dialing := errgroup.WithContext(ctx)
+	for i := range s.Hosts {
+		group.Go(func() (err error) {
+			remotes[i], err = f.agents.dial(dialing, &s.Hosts[i])
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, leave, err
+	}
+	for i := range s.Hosts {
+		targets = append(targets, survey.Target{Name: s.Hosts[i].Name, Address: s.Hosts[i].Address, Host: remotes[i].Host()})
+	}
+	return targets, leave, nil
+}
