@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -236,5 +237,27 @@ func TestARunOverSSHThatIsRefused(t *testing.T) {
 	out, err := c.CombinedOutput()
 	if err == nil || !strings.HasPrefix(string(out), "quorumbench: host host1: the machine's host key has changed: ") || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// Hosts are checked over ssh, which measures the network between them and leaves nothing.
+func TestCheckHostsOverSSH(t *testing.T) {
+	o := startSSH(t, "127.0.0.69", "127.0.0.70")
+	args := append([]string{"check", "hosts", "--hosts", o.servers[0].Address + "," + o.servers[1].Address, "--duration", "2s", "--wide"}, o.flags...)
+	c := exec.Command("quorumbench", args...)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); c.ProcessState.ExitCode() != command.ExitUndecided {
+		t.Fatalf("%v: %s%s", err, &stdout, &stderr)
+	}
+	for _, want := range []string{"\n  127.0.0.69 → 127.0.0.70    200  ", "\n  recommended: heartbeat-interval=", " ms ± "} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("no %q in %s", want, &stdout)
+		}
+	}
+	for _, s := range o.servers {
+		if err := nothingIn(s.Cache); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -24,7 +24,7 @@ func newRule(name, pattern, except, remedy string) rule {
 }
 
 var rules = []rule{
-	newRule("told", `(?i)\b(?:is|are|was|were|been|be|being) told\b|\btells?\b(?: \w+)?|\btold (?:of|that|to|again|so)\b`, `(?i)\btells? (?:apart|them)\b`,
+	newRule("told", `(?i)\b(?:is|are|was|were|been|be|being) told\b|\btells?\b(?: \w+)?|\btold (?:of|that|to|again|so)\b`, `(?i)\btells? (?:apart|them|yet)\b`,
 		"returned, received, reports, notified"),
 	newRule("of-first", `(?:^|[.;:(] ?)Of (?:an?|the|all|each|it|them|these|those|which|whom|what|two|one|[a-z]+s)\b`, "", "put the noun first"),
 	newRule("what-is", `(?:^|[.;:,(] ?)[Ww]hat (?:is|are|was|were|it|they|an?|the|of|has|had|no|must|can|could|may|came|comes|went|waits?|fails?|ends?|begins?|there|we|nobody|somebody|else|stands?|lies?|crosses|happens? to)\b`, "",
