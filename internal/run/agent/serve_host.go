@@ -35,6 +35,10 @@ func (s *Server) serveHost(ctx context.Context, current *session, st *stream) er
 		err = s.serveCopy(ctx, st, r.Path)
 	case serveDiskAction:
 		err = s.serveDisk(ctx, current, st, r.Path)
+	case writeLogAction:
+		err = s.serveWrites(ctx, current, st, &r)
+	case echoAction:
+		err = s.serveEcho(ctx, st)
 	default:
 		var a reply
 		if a, err = s.answer(ctx, current, &r); err == nil {
@@ -86,6 +90,8 @@ func (s *Server) answer(ctx context.Context, current *session, r *request) (a re
 		}
 		a.Sizes, a.Cost, err = s.host.MeasureFolders(ctx, r.Paths)
 		return a, err
+	case premisesAction, roundTripsAction:
+		return s.answerSurvey(ctx, current, r)
 	case emptyAction:
 		e, ok := s.host.(host.FolderEmptier)
 		if !ok || !current.hasClaimed(r.Path) {

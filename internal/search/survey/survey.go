@@ -1,0 +1,279 @@
+// Package survey measures a set of hosts until it is certain whether they are good enough for a
+// store, or until a time limit.
+package survey
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/preflight"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// Target is a host to measure.
+type Target struct {
+	Name, Address string
+	Host          host.Host
+	Dir           string // the folder in which to write; empty for the host's own folder
+}
+
+// Tenant is a store with requirements for the hosts.
+type Tenant struct {
+	Name  string
+	Rules *kv.HostRules
+}
+
+// Options describe a survey.
+type Options struct {
+	Targets []Target
+	Tenants []Tenant
+	// Until is the index in Tenants of the store for which the survey must be certain.
+	Until  int
+	Writes probe.PacedWrites
+	// Planned is called before anything is written.
+	Planned func(*preflight.Check, *probe.PacedWrites)
+	// Progress reports a step, and how many seconds of writes are complete on all hosts.
+	Progress func(step string, seconds int)
+}
+
+// roundTrips is the number of messages between each pair of hosts.
+const roundTrips = 200
+
+// Sizes returns the sizes of the writes that the stores' rules need.
+func Sizes(tenants []Tenant) (sizes []int) {
+	seen := map[int]bool{}
+	for _, t := range tenants {
+		if !seen[t.Rules.Record] {
+			seen[t.Rules.Record] = true
+			sizes = append(sizes, t.Rules.Record)
+		}
+	}
+	return sizes
+}
+
+// surveying is a survey in progress.
+type surveying struct {
+	Options
+	check  *preflight.Check
+	hosts  []host.Surveyor
+	pids   []int
+	mu     sync.Mutex // protects the writes in check
+	enough bool
+}
+
+// Run measures the hosts. It measures the network first and then the disks of all hosts
+// concurrently. It ends as soon as the disk rule of the store in Until is decided on every host, or
+// after the duration of the writes.
+func Run(ctx context.Context, o Options) (*preflight.Check, error) {
+	s := &surveying{Options: o, check: &preflight.Check{}}
+	for _, step := range []func(context.Context) error{s.describe, s.network, s.disks} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	s.clocks()
+	for _, t := range o.Tenants {
+		s.check.Judge(t.Name, t.Rules)
+	}
+	return s.check, nil
+}
+
+// describe reads the descriptions and limits of all hosts.
+func (s *surveying) describe(ctx context.Context) error {
+	s.Progress("limits", 0)
+	for _, t := range s.Targets {
+		surveyor, ok := t.Host.(host.Surveyor)
+		if !ok {
+			return fmt.Errorf("the host %s cannot be surveyed", t.Name)
+		}
+		d, err := t.Host.Describe(ctx)
+		if err != nil {
+			return err
+		}
+		h := preflight.Host{Name: t.Name, Address: t.Address, Dir: t.Dir, Machine: d.Machine, Steal: -1, Throttled: -1, Busy: -1}
+		if h.Dir == "" {
+			h.Dir = d.Folder
+		}
+		if h.Premises, err = surveyor.Premises(ctx, h.Dir); err != nil {
+			return err
+		}
+		s.check.Hosts, s.hosts, s.pids = append(s.check.Hosts, h), append(s.hosts, surveyor), append(s.pids, d.Process)
+	}
+	return nil
+}
+
+// network measures the round trips between all pairs of hosts. A host takes part in only one
+// measurement at a time.
+func (s *surveying) network(ctx context.Context) error {
+	if len(s.hosts) < 2 {
+		return nil
+	}
+	s.Progress("round trips", 0)
+	echoes := make([]*host.Echo, len(s.hosts))
+	defer func() {
+		for _, e := range echoes {
+			if e != nil {
+				e.Close()
+			}
+		}
+	}()
+	for i, h := range s.hosts {
+		var err error
+		if echoes[i], err = h.Echo(ctx); err != nil {
+			return err
+		}
+	}
+	for _, round := range pairings(len(s.hosts)) {
+		pairs := make([]preflight.Pair, len(round))
+		var measuring sync.WaitGroup
+		for k, p := range round {
+			pairs[k] = preflight.Pair{From: s.Targets[p[0]].Name, To: s.Targets[p[1]].Name}
+			measuring.Go(func() {
+				trips, err := s.hosts[p[0]].RoundTrips(ctx, echoes[p[1]].Address, echoes[p[1]].Token, roundTrips)
+				if pairs[k].Trips = trips; err != nil {
+					pairs[k].Failure = err.Error()
+				}
+			})
+		}
+		measuring.Wait()
+		s.check.Pairs = append(s.check.Pairs, pairs...)
+	}
+	return nil
+}
+
+// pairings returns rounds that contain each pair of n numbers once, and each number at most once
+// per round. It is the circle method for tournaments: one number stays, and the others rotate.
+func pairings(n int) (rounds [][][2]int) {
+	m := n + n%2 // with an odd number, the pairs of the last number are omitted
+	circle := make([]int, m)
+	for i := range circle {
+		circle[i] = i
+	}
+	for range m - 1 {
+		var round [][2]int
+		for i := range m / 2 {
+			if a, b := min(circle[i], circle[m-1-i]), max(circle[i], circle[m-1-i]); b < n {
+				round = append(round, [2]int{a, b})
+			}
+		}
+		rounds = append(rounds, round)
+		last := circle[m-1]
+		copy(circle[2:], circle[1:m-1])
+		circle[1] = last
+	}
+	return rounds
+}
+
+// disks makes the writes on all hosts, and reads how much processor time was withheld meanwhile.
+func (s *surveying) disks(ctx context.Context) error {
+	s.Planned(s.check, &s.Writes)
+	before, err := s.sample(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	group, writing := errgroup.WithContext(ctx)
+	for i := range s.hosts {
+		h := &s.check.Hosts[i]
+		h.Writes = preflight.Writes{Sizes: s.Writes.Sizes, Interval: s.Writes.Interval}
+		group.Go(func() error {
+			return s.hosts[i].WriteLog(writing, h.Dir, s.Writes, func(second measure.WrittenSecond) bool { return s.add(&h.Writes, second) })
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	s.check.Seconds = time.Since(began).Seconds()
+	after, err := s.sample(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range s.check.Hosts {
+		withheld(&s.check.Hosts[i], &before[i], &after[i])
+	}
+	return nil
+}
+
+// add adds a second of writes, and reports whether more writes are needed.
+func (s *surveying) add(w *preflight.Writes, second measure.WrittenSecond) (more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.Seconds = append(w.Seconds, second)
+	measured := len(w.Seconds)
+	for i := range s.check.Hosts {
+		measured = min(measured, len(s.check.Hosts[i].Writes.Seconds))
+	}
+	s.Progress("disks", measured)
+	if !s.enough && measured == len(w.Seconds) && measured%preflight.LookEvery == 0 {
+		s.enough = s.decided()
+	}
+	return !s.enough
+}
+
+// decided reports whether the disk rule is decided on every host.
+func (s *surveying) decided() bool {
+	rules := s.Tenants[s.Until].Rules
+	for i := range s.check.Hosts {
+		if s.check.Hosts[i].DecideDisk(rules, len(s.check.Hosts)).State == preflight.CannotTell {
+			return false
+		}
+	}
+	return true
+}
+
+// sample reads the counters of all hosts.
+func (s *surveying) sample(ctx context.Context) ([]host.Sample, error) {
+	all := make([]host.Sample, len(s.Targets))
+	for i, t := range s.Targets {
+		var err error
+		if all[i], err = t.Host.Sample(ctx, []int{s.pids[i]}, true); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// withheld sets the shares of the processor time that were withheld from a host between two
+// samples.
+func withheld(h *preflight.Host, before, after *host.Sample) {
+	if a, b := before.Machine, after.Machine; a != nil && b != nil {
+		d := b.CPU.Sub(a.CPU)
+		if total := d.User + d.Nice + d.System + d.Idle + d.IOWait + d.IRQ + d.SoftIRQ + d.Steal; total > 0 {
+			h.Steal = min(max(d.Steal/total, 0), 1)
+			h.Busy = min(max(1-(d.Idle+d.IOWait)/total, 0), 1)
+		}
+	}
+	if len(before.Processes) == 0 || len(after.Processes) == 0 {
+		return
+	}
+	a, b, lasted := &before.Processes[0], &after.Processes[0], after.At.Sub(before.At).Seconds()
+	if !a.OK || !b.OK || a.Group.Throttled < 0 || b.Group.Throttled < 0 || lasted <= 0 {
+		return
+	}
+	processors := float64(max(h.Machine.CPUs, 1))
+	if limit := h.Machine.CPULimit; limit != nil {
+		processors = min(processors, *limit)
+	}
+	h.Throttled = min(max((b.Group.Throttled-a.Group.Throttled)/lasted/processors, 0), 1)
+}
+
+// clocks reads the offsets of the hosts' clocks.
+func (s *surveying) clocks() {
+	for i, t := range s.Targets {
+		if of, ok := t.Host.(host.ClockProvider); ok {
+			c := of.Clock()
+			h := &s.check.Hosts[i]
+			h.Ahead, h.AheadBound = new(c.Ahead), new(c.ErrorBound(measure.Now()))
+		}
+	}
+}
