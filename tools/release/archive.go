@@ -22,8 +22,8 @@ type document struct {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// documents returns the files of an archive: the binary, the licences, the readme, the man pages and
-// the completions.
+// documents returns the files of an archive: the binary, the licences, the readme, the man pages
+// and the completions.
 func (r *release) documents(b *build) ([]document, error) {
 	all := []document{
 		{program, b.binary, 0o755},

@@ -93,8 +93,8 @@ func (l *live) lines(width int) (all []viewLine) {
 	return slices.Concat(all, s.lines(l.average, width), t.processLines(members, l.average), t.eventLines())
 }
 
-// lines returns the strips of throughput and p99. If p99 is unknown, because each second has too few
-// operations, the second strip shows p50.
+// lines returns the strips of throughput and p99. If p99 is unknown, because each second has too
+// few operations, the second strip shows p50.
 func (s *strips) lines(average bool, width int) []viewLine {
 	rate, tail, times := "throughput", "p99", s.tails
 	if !slices.ContainsFunc(s.tails, func(v float64) bool { return !math.IsNaN(v) }) {

@@ -114,8 +114,8 @@ func VerdictCell(j CombinedVerdict) Cell {
 	return Cell{Text: j.String(), Judged: verdict.State(j.State)}
 }
 
-// markWorst marks the worst figures of a column. It marks none if all known figures are equal, or if
-// neither high nor low figures are better.
+// markWorst marks the worst figures of a column. It marks none if all known figures are equal, or
+// if neither high nor low figures are better.
 func markWorst(rows [][]Cell, column int, better record.Direction) {
 	worse := func(a, b record.Value) bool {
 		if a.Failed || b.Failed {

@@ -145,8 +145,8 @@ func capacityCurve(f *size.CapacityFinding) *Table {
 // columns with the purpose and the verdict follow.
 const objectiveTitle = "objective"
 
-// pointTones returns the tones of the cells for one trial of a search. before is the number of cells
-// before the column objectiveTitle.
+// pointTones returns the tones of the cells for one trial of a search. before is the number of
+// cells before the column objectiveTitle.
 func pointTones(p *size.CapacityPoint, before int) []text.Tone {
 	objective := text.Bad
 	switch {

@@ -124,8 +124,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// An image for several architectures has an index from which an engine chooses, and each variant has
-// its own binary and licences.
+// An image for several architectures has an index from which an engine chooses, and each variant
+// has its own binary and licences.
 func TestArchitectures(t *testing.T) {
 	settle.SkipUnderRace(t)
 	license := filepath.Join(t.TempDir(), "LICENSE")

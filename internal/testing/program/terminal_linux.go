@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenTerminal opens a pseudo-terminal. outer is the side of the terminal emulator, and inner is the
-// side of the program.
+// OpenTerminal opens a pseudo-terminal. outer is the side of the terminal emulator, and inner is
+// the side of the program.
 func OpenTerminal() (outer, inner *os.File, err error) {
 	outer, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
