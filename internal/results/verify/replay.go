@@ -11,6 +11,9 @@ type place struct {
 	versionIndex int  // index of the current version; -1: unknown
 	mayBeDeleted bool // a write with an unknown outcome deleted the key
 	deletedBy    uint32
+	// existedAt is the highest revision at which a response showed that the current version still
+	// existed. A delete can only have taken effect above it.
+	existedAt int64
 }
 
 // replay goes through the key's versions in the order of their revisions, and checks each
@@ -23,7 +26,7 @@ func (k *keyChecker) replay() {
 			if v.containsAny(isCAS) {
 				k.checkCAS(v, &p)
 			}
-			p = place{versionIndex: p.versionIndex + 1}
+			p = place{versionIndex: p.versionIndex + 1, existedAt: v.rev}
 		}
 	}
 	for i := range k.reads {
@@ -61,7 +64,7 @@ func (k *keyChecker) canBeAbsent(p *place, atRevision int64, ord uint32) bool {
 	switch {
 	case v == nil, !v.exists(), p.mayBeDeleted:
 		return true
-	case k.deletes.take(atRevision):
+	case atRevision > p.existedAt && k.deletes.take(atRevision):
 		p.mayBeDeleted, p.deletedBy = true, ord
 		k.resolved++
 		return true
@@ -90,6 +93,8 @@ func (k *keyChecker) checkRead(r *entry, p *place) {
 			kind: ResurrectedWrite, guarantee: history.Durable, operationCount: 3, ords: [3]uint32{v.ord, p.deletedBy, r.ord},
 			state: "a read had found the key deleted, and no write had created it again",
 		})
+	default:
+		p.existedAt = r.revision
 	}
 }
 
