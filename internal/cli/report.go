@@ -100,7 +100,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if err := f.gate.CheckThresholds(trials); err != nil {
 		return err
 	}
-	if err := a.write(f, runs, run, compare.CompareParts(run)); err != nil {
+	if err := a.write(f, runs, run, compare.EvaluateParts(run)); err != nil {
 		return err
 	}
 	missed, err := a.CheckMissed(&f.gate, run)

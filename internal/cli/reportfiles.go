@@ -15,7 +15,7 @@ import (
 // if thresholds were given. If quiet is false, reportFiles prints the path of the HTML page. quiet
 // is true if standard output must contain only JSON.
 func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error {
-	comparisons := compare.CompareParts(run)
+	comparisons := compare.EvaluateParts(run)
 	parts := []part{
 		{name: "report.md", write: func(w io.Writer) error { return report.Markdown(w, report.Run(run, comparisons, "")) }},
 		{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, comparisons) }},

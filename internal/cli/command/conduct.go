@@ -142,7 +142,7 @@ func (a *App) render(run *record.Run, dir string, rendering Rendering) error {
 	case rendering.SingleTrial:
 		return a.Report(rendering.Format, report.Trial(&run.Trials[0], dir))
 	}
-	return a.Report(rendering.Format, report.Run(run, compare.CompareParts(run), dir))
+	return a.Report(rendering.Format, report.Run(run, compare.EvaluateParts(run), dir))
 }
 
 // Report writes a finding to standard output in the format that --format selected.

@@ -118,7 +118,7 @@ func (d *driftFit) findBestCell() bool {
 	d.coarse = d.cells(d.searchBox, steps/3)
 	d.best = d.closest(d.coarse, d.searchBox, steps/3)
 	l := line{x: d.best.x, drift: d.best.drift, middle: d.middle}
-	d.excess = d.fit.devianceRatio(&l, d.deviance(&l), 3)
+	d.excess = d.devianceRatio(&l, d.deviance(&l), 3)
 	return true
 }
 

@@ -137,9 +137,9 @@ func Compare(run, base *record.Run, metrics MetricSet) (*Comparison, error) {
 	return c, nil
 }
 
-// CompareParts compares a run with the baselines inside it. If the run was joined from parts,
+// EvaluateParts compares a run with the baselines inside it. If the run was joined from parts,
 // each part is compared with its own baselines.
-func CompareParts(run *record.Run) (all []*Comparison) {
+func EvaluateParts(run *record.Run) (all []*Comparison) {
 	for _, p := range run.PartsOrSelf() {
 		if c := Baselines(p); c != nil {
 			all = append(all, c)
