@@ -223,6 +223,21 @@ func TestLiveViewEndedBySignals(t *testing.T) {
 			s.finish(c, modes)
 		})
 	}
+	t.Run("SIGCONT", func(t *testing.T) {
+		t.Parallel()
+		s := openTerminal(t, 80)
+		modes := s.modes()
+		c := s.command()
+		s.start(c)
+		s.await()
+		_ = c.Process.Signal(syscall.SIGCONT) // although the program was not stopped
+		s.await()
+		s.send("q")
+		_ = c.Wait()
+		if after := s.modes(); after != modes {
+			t.Errorf("the mode is %+v, not %+v", after, modes)
+		}
+	})
 	t.Run("SIGKILL", func(t *testing.T) {
 		t.Parallel()
 		s := openTerminal(t, 80)

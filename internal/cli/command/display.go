@@ -37,12 +37,13 @@ type Display struct {
 	drawnWidths []int      // widths of the lines that the next output replaces
 	// These fields are used only with a live view. input is the terminal from which keys are read,
 	// or nil. latest returns the line above the view. While the view is paused, it consists of the
-	// lines in frozen.
-	input  *os.File
-	keys   *keys
-	latest func(viewed bool) string
-	paused bool
-	frozen []viewLine
+	// lines in frozen. suspended is set from Ctrl-Z until the program continues.
+	input     *os.File
+	keys      *keys
+	latest    func(viewed bool) string
+	paused    bool
+	frozen    []viewLine
+	suspended bool
 	// These fields are used only without a terminal. step is the step that the last printed line
 	// showed. printed is the time at which that line was printed, and since is the time at which
 	// the step began.
@@ -159,7 +160,7 @@ func (d *Display) update(step string, elapsed time.Duration, line func(viewed bo
 // unless other output has erased the lines, so that users can select text.
 func (d *Display) draw() {
 	width := d.width()
-	if d.latest == nil || d.paused && len(d.drawnWidths) > 0 {
+	if d.latest == nil || d.suspended || d.paused && len(d.drawnWidths) > 0 {
 		return
 	}
 	if !d.paused || d.frozen == nil {
@@ -192,7 +193,7 @@ func errorsIn(line string) string {
 // small for a live view.
 func (d *Display) view(width int) []viewLine {
 	room := d.height() - 2
-	if d.live == nil || width < liveWidth || room <= liveHeight-2 {
+	if d.live == nil || width < liveWidth || room < liveHeight-2 {
 		return nil
 	}
 	if d.keys.active() {
@@ -213,8 +214,8 @@ func (d *Display) Interruptible(ctx context.Context, announce func()) (context.C
 		announce()
 	})
 	return ctx, func() {
-		stop()
 		d.keys.end()
+		stop()
 	}
 }
 
@@ -234,10 +235,12 @@ func (d *Display) press(k key) {
 	}
 }
 
-// suspend erases the view before the program is stopped.
+// suspend erases the view before the program is stopped. Until resume is called, the view is not
+// drawn: resume could not erase it, because other programs may have written lines below it.
 func (d *Display) suspend() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.suspended = true
 	d.erase()
 }
 
@@ -245,7 +248,7 @@ func (d *Display) suspend() {
 func (d *Display) resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.drawnWidths = nil
+	d.suspended, d.drawnWidths = false, nil
 	d.draw()
 }
 

@@ -5,6 +5,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,8 +31,9 @@ var keyNames = map[string]key{
 
 // keys reads single keys from a terminal, without echoing them. For this purpose it switches off
 // only the terminal's echo and line editing, so that Ctrl-C and Ctrl-Z still send signals. It
-// restores the terminal's mode whenever the program ends, stops or receives a signal that stops it.
-// In the background it reads nothing. The methods of a nil *keys do nothing.
+// restores the terminal's mode in the method end, before Ctrl-Z stops the program, and before
+// SIGQUIT or a second SIGINT or SIGTERM ends it. In the background it reads nothing. The methods
+// that a display calls do nothing on a nil *keys.
 type keys struct {
 	terminal int // file descriptor
 	press    func(key)
@@ -39,9 +41,8 @@ type keys struct {
 	resume   func() // called after the program was continued
 
 	signals      chan os.Signal
-	quit         chan struct{}
 	woken, waker *os.File // a byte in this pipe wakes the reader
-	running      sync.WaitGroup
+	reading      sync.WaitGroup
 
 	mu          sync.Mutex
 	on          bool         // set while the terminal is in the mode for keys
@@ -57,19 +58,23 @@ func newKeys(file *os.File, press func(key), suspend, resume func()) *keys {
 		return nil
 	}
 	woken, waker, err := os.Pipe()
-	if err != nil || int(woken.Fd()) >= unix.FD_SETSIZE {
+	if err != nil {
+		return nil
+	}
+	if int(woken.Fd()) >= unix.FD_SETSIZE {
+		_, _ = woken.Close(), waker.Close()
 		return nil
 	}
 	k := &keys{terminal: fd, press: press, suspend: suspend, resume: resume, woken: woken, waker: waker,
-		signals: make(chan os.Signal, 4), quit: make(chan struct{})}
+		signals: make(chan os.Signal, 4)}
 	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGQUIT} {
 		if !signal.Ignored(s) {
 			signal.Notify(k.signals, s)
 		}
 	}
 	k.begin()
-	k.running.Go(k.handleSignals)
-	k.running.Go(k.read)
+	go k.handleSignals()
+	k.reading.Go(k.read)
 	return k
 }
 
@@ -95,20 +100,27 @@ func (k *keys) foreground() bool {
 func (k *keys) begin() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.on = false
-	if k.ended || !k.foreground() {
+	if k.ended {
 		return
 	}
-	before, err := unix.IoctlGetTermios(k.terminal, getMode)
+	wasOn := k.on
+	k.on = false
+	if !k.foreground() {
+		return
+	}
+	current, err := unix.IoctlGetTermios(k.terminal, getMode)
 	if err != nil {
 		return
 	}
-	mode := *before
+	// If SIGCONT arrives although the program was not stopped, the current mode is already the mode
+	// for keys. It must not become the mode to restore.
+	if !wasOn || current.Lflag&(unix.ECHO|unix.ICANON) != 0 {
+		k.before = *current
+	}
+	mode := k.before
 	mode.Lflag &^= unix.ECHO | unix.ICANON
 	mode.Cc[unix.VMIN], mode.Cc[unix.VTIME] = 1, 0
-	if unix.IoctlSetTermios(k.terminal, setMode, &mode) == nil {
-		k.before, k.on = *before, true
-	}
+	k.on = unix.IoctlSetTermios(k.terminal, setMode, &mode) == nil
 }
 
 // restore restores the terminal's mode. It drops keys that were not read, so that the shell does
@@ -127,18 +139,16 @@ func (k *keys) end() {
 	if k == nil {
 		return
 	}
-	k.restore()
 	k.mu.Lock()
 	ended := k.ended
-	k.ended = true
+	k.ended = true // so begin does not set the mode again
 	k.mu.Unlock()
+	k.restore()
 	if ended {
 		return
 	}
-	signal.Stop(k.signals)
-	close(k.quit)
 	_ = k.waker.Close() // wakes the reader
-	k.running.Wait()
+	k.reading.Wait()
 	_ = k.woken.Close()
 }
 
@@ -154,26 +164,37 @@ func (k *keys) interrupt() {
 	signal.Notify(k.signals, os.Interrupt, syscall.SIGTERM)
 }
 
-// handleSignals handles the signals that stop, continue or end the program.
+// handleSignals handles the signals that stop, continue or end the program. It continues after end
+// until the program ends: after signal.Stop, Ctrl-Z would have no effect, because the Go runtime does
+// not restore the default effect of SIGTSTP.
 func (k *keys) handleSignals() {
-	for {
-		select {
-		case <-k.quit:
-			return
-		case s := <-k.signals:
-			switch s {
-			case syscall.SIGCONT:
-				k.begin()
-				_, _ = k.waker.Write([]byte{0}) // the reader now waits for the terminal, too
-				k.resume()
-			case syscall.SIGTSTP:
-				k.stop()
-			default:
-				k.restore()
-				signal.Reset(s)
-				_ = syscall.Kill(syscall.Getpid(), s.(syscall.Signal)) // now has its default effect
-			}
+	for s := range k.signals {
+		switch s {
+		case syscall.SIGCONT:
+			k.begin()
+			_, _ = k.waker.Write([]byte{0}) // the reader now waits for the terminal, too
+			k.resume()
+		case syscall.SIGTSTP:
+			k.stop()
+		default:
+			k.tryRestore()
+			signal.Reset(s)
+			_ = syscall.Kill(syscall.Getpid(), s.(syscall.Signal)) // now has its default effect
 		}
+	}
+}
+
+// tryRestore does the same as restore, but waits at most one second. The terminal changes its mode
+// only after it has accepted all output, and a frozen terminal must not keep the program alive.
+func (k *keys) tryRestore() {
+	restored := make(chan struct{})
+	go func() {
+		k.restore()
+		close(restored)
+	}()
+	select {
+	case <-restored:
+	case <-time.After(time.Second):
 	}
 }
 
@@ -191,18 +212,25 @@ func (k *keys) stop() {
 
 // read calls press for each key until the reading ends.
 func (k *keys) read() {
-	chunk := make([]byte, 64)
+	chunk := make([]byte, 4096) // the size of the terminal's queue, so that pasted text is read at once
 	wake := int(k.woken.Fd())
 	for {
 		var ready unix.FdSet
 		ready.Set(wake)
+		var limit *unix.Timeval
 		if k.active() {
 			ready.Set(k.terminal)
+		} else {
+			limit = &unix.Timeval{Sec: 1}
 		}
-		if _, err := unix.Select(max(wake, k.terminal)+1, &ready, nil, nil, nil); err == unix.EINTR {
+		switch count, err := unix.Select(max(wake, k.terminal)+1, &ready, nil, nil, limit); {
+		case err == unix.EINTR:
 			continue
-		} else if err != nil {
+		case err != nil:
 			return
+		case count == 0: // a shell sends no signal when it moves a running program to the foreground
+			k.begin()
+			continue
 		}
 		if ready.IsSet(wake) {
 			if n, _ := k.woken.Read(chunk); n == 0 {

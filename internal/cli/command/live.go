@@ -78,7 +78,7 @@ type liveEvent struct {
 type liveFigures struct {
 	known                   bool
 	perSecond, duePerSecond float64
-	openLoop                bool // set if the load has a schedule, so that offers is known
+	openLoop                bool // set if the load has a schedule, so that duePerSecond is known
 	inFlight                int
 	failed                  uint64
 	p50, p99, p999          measure.Figure
@@ -110,7 +110,7 @@ func (l *live) progress(p runner.Progress) {
 			l.back = min(l.back+1, len(l.ended))
 		}
 	}
-	l.now = newLiveTrial()
+	l.now, l.members = newLiveTrial(), nil // the next trial may use another cluster
 }
 
 // press handles a key, except those that concern the display.
@@ -135,10 +135,10 @@ func (t *liveTrial) beginPhase(p measure.Phase) {
 }
 
 // second adds a recorded second of a trial.
-func (l *live) second(of *scenario.Trial, s *measure.Second) {
+func (l *live) second(trial *scenario.Trial, s *measure.Second) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if name := fmt.Sprint(of.Name, " ", of.Repeat); name != l.now.name {
+	if name := fmt.Sprint(trial.Name, " ", trial.Repeat); name != l.now.name {
 		if l.now.name != "" { // keep what the first trial reported before its first second
 			l.now = newLiveTrial()
 		}
@@ -149,7 +149,7 @@ func (l *live) second(of *scenario.Trial, s *measure.Second) {
 		t.beginPhase(s.Phase)
 	}
 	if length := float64(s.Length) / 1e9; length > 0 {
-		t.add(s, length, of.Load.Arrival != scenario.Closed, s.Response(l.scratch))
+		t.add(s, length, trial.Load.Arrival != scenario.Closed, s.Response(l.scratch))
 	}
 }
 
