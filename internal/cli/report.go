@@ -181,9 +181,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	case "markdown":
 		parts = append(parts, part{name: "report.md", write: func(w io.Writer) error { return report.Markdown(w, report.Run(run, comparisons, "")) }})
 	default:
-		parts = append(parts, part{name: "report.txt", write: func(w io.Writer) error {
-			return report.Text(w, report.Recorded(run, comparisons), a.Wide)
-		}})
+		parts = append(parts, a.textPart(report.Recorded(run, comparisons), f.out == ""))
 	}
 	if f.out == "" {
 		for _, p := range parts {
@@ -207,6 +205,16 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 		a.Printf("%s\n", path)
 	}
 	return nil
+}
+
+// textPart returns the part for a text. Standard output may be a terminal, which shows colours.
+func (a *commandLine) textPart(finding report.Finding, standardOutput bool) part {
+	return part{name: "report.txt", write: func(w io.Writer) error {
+		if standardOutput {
+			return a.Report("text", finding)
+		}
+		return report.Text(w, finding, a.Wide)
+	}}
 }
 
 // suggestPage prints the command that writes a page of the runs.

@@ -21,7 +21,7 @@ func (a *App) SuggestNext(format string, args ...any) {
 func (a *App) Also(dir string) {
 	if dir != "" {
 		dir = ShellQuote(printableLine(dir))
-		_, _ = fmt.Fprintf(a.Stderr, "Also: quorumbench report %s --wide (shows what limited it)\n      quorumbench compare %s RUN (compares it with another run)\n", dir, dir)
+		_, _ = fmt.Fprintf(a.Stderr, "Also: quorumbench report %s --wide (shows what limited the run)\n      quorumbench compare %s RUN (compares the run with another run)\n", dir, dir)
 	}
 }
 

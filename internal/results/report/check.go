@@ -112,7 +112,7 @@ func cleanupParts(out layout, c *record.Cleanup) {
 	}
 	reclaimed := c.Revision > 0 || c.Defragmented()
 	if c.Failure != "" && !reclaimed {
-		out.addLines(fmt.Sprintf("FAIL: Cleanup failed during key deletion: ERROR(%s)", c.Failure))
+		outcomes(out, fmt.Sprintf("FAIL: Cleanup failed during key deletion: ERROR(%s)", c.Failure))
 		return
 	}
 	if c.Revision > 0 {
@@ -130,7 +130,7 @@ func cleanupParts(out layout, c *record.Cleanup) {
 		}
 	}
 	if c.Failure != "" {
-		out.addLines(fmt.Sprintf("FAIL: Cleanup failed: ERROR(%s)", c.Failure))
+		outcomes(out, fmt.Sprintf("FAIL: Cleanup failed: ERROR(%s)", c.Failure))
 	}
 }
 
