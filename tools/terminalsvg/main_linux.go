@@ -57,7 +57,9 @@ func run(command []string, columns, lines int, after time.Duration) (string, err
 	c.Stdin, c.Stdout, c.Stderr = inner, inner, inner
 	c.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := c.Start(); err != nil {
+	err = c.Start()
+	_ = inner.Close() // so that reading from outer ends with the command
+	if err != nil {
 		return "", err
 	}
 	shot := make(chan string)
