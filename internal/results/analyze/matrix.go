@@ -25,8 +25,12 @@ type MatrixAxis struct {
 	Values []string
 }
 
-// Matrices returns the matrices in a run. A matrix has at least two rows and two columns, and more
-// trials than its first row and first column together.
+// maxAxisValues is the maximum number of rows and of columns of a matrix. The cells of a larger
+// matrix do not fit a page.
+const maxAxisValues = 30
+
+// Matrices returns the matrices in a run. A matrix has at least two rows and two columns, at most
+// maxAxisValues of each, and more trials than its first row and first column together.
 func Matrices(rows []*Row) (out []Matrix) {
 	var order []string
 	groups := map[string][]*Row{}
@@ -54,7 +58,7 @@ func newMatrix(rows []*Row) (m Matrix, ok bool) {
 	for _, r := range rows {
 		m.Y.Values, m.X.Values = AppendNew(m.Y.Values, varied[0].of(r)), AppendNew(m.X.Values, varied[1].of(r))
 	}
-	if len(rows) < len(m.X.Values)+len(m.Y.Values) {
+	if len(rows) < len(m.X.Values)+len(m.Y.Values) || max(len(m.X.Values), len(m.Y.Values)) > maxAxisValues {
 		return m, false
 	}
 	m.Cells = make([][]*Row, len(m.Y.Values))

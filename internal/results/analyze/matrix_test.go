@@ -49,13 +49,21 @@ func TestMatricesOfTwoParameters(t *testing.T) {
 }
 
 // Trials that differ in one or three parameters, or only along two edges of a matrix, form no
-// matrix.
+// matrix. Neither do trials with too many values of a parameter.
 func TestNoMatrix(t *testing.T) {
+	var large []*Row
+	for n := range 2 * (maxAxisValues + 1) {
+		large = append(large, loadRow(n+1, 64<<(n%2), 1+n/2, 1, kv.Put))
+	}
+	if found := Matrices(large[:2*maxAxisValues]); len(found) != 1 {
+		t.Errorf("%d matrices with %d rows", len(found), maxAxisValues)
+	}
 	for name, rows := range map[string][]*Row{
 		"one parameter":    {loadRow(1, 64, 1, 1, kv.Put), loadRow(2, 64, 10, 10, kv.Put), loadRow(3, 64, 100, 10, kv.Put)},
 		"two edges":        {loadRow(1, 64, 1, 1, kv.Put), loadRow(2, 64, 10, 1, kv.Put), loadRow(3, 4096, 1, 1, kv.Put)},
 		"three parameters": {loadRow(1, 64, 1, 7, kv.Put), loadRow(2, 64, 10, 3, kv.Put), loadRow(3, 4096, 1, 5, kv.Put), loadRow(4, 4096, 10, 5, kv.Put)},
 		"the same twice":   {loadRow(1, 64, 1, 1, kv.Put), loadRow(2, 64, 10, 1, kv.Put), loadRow(3, 4096, 1, 1, kv.Put), loadRow(4, 4096, 1, 1, kv.Put)},
+		"too many rows":    large,
 		"none":             nil,
 	} {
 		if found := Matrices(rows); len(found) > 0 {

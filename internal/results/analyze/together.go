@@ -119,13 +119,13 @@ func (g *ChartGroup) addRepeatNotes(all []*OverTime) {
 		return
 	}
 	g.Notes = append(g.Notes, "In charts over time, each line shows the median of a trial's valid repeats, or of all repeats if none is valid ("+shortList(drawn)+").")
-	if len(all) > mostBands {
+	if len(all) > maxBands {
 		g.Notes = append(g.Notes, "The range of the repeats is not drawn, because the bands of so many trials would cover each other.")
 	}
 }
 
-// mostBands is the maximum number of lines with a band in one chart.
-const mostBands = 4
+// maxBands is the maximum number of lines with a band in one chart.
+const maxBands = 4
 
 // representsBetter reports whether t represents its store better than the other trial. A trial that
 // ExclusionReason accepts is better than a trial that it does not accept. Otherwise, the trial with
@@ -238,7 +238,7 @@ func (o *OverTime) addGroupChart(prefix string, s *source, all []*OverTime, plac
 		if l := s.line(of); l != nil {
 			at := func(column int) (from, to float64) { return place(of, column) }
 			line.include(&o.Grid, l, at)
-			if l.Repeats != nil && len(all) <= mostBands {
+			if l.Repeats != nil && len(all) <= maxBands {
 				whole := o.Grid.newLine(line.Name)
 				whole.include(&o.Grid, l.Repeats, at)
 				line.Repeats = &whole

@@ -3,6 +3,7 @@ package serve
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,14 +53,14 @@ func (s *Server) overlay(w http.ResponseWriter, r *http.Request) {
 
 // selected returns the directories of the runs that a request selects. It writes an error page if
 // no run, too many runs, or an unknown run is selected.
-func (s *Server) selected(w http.ResponseWriter, r *http.Request, most int) (dirs []string, ok bool) {
+func (s *Server) selected(w http.ResponseWriter, r *http.Request, limit int) (dirs []string, ok bool) {
 	ids := r.URL.Query()["run"]
 	switch {
 	case len(ids) == 0:
 		s.refuse(w, http.StatusBadRequest, "No run is selected. Select runs in the list, then choose \"Show together\" or \"Show over time\".")
 		return nil, false
-	case len(ids) > most:
-		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("%d runs are selected. At most %d can be shown together.", len(ids), most))
+	case len(ids) > limit:
+		s.refuse(w, http.StatusBadRequest, fmt.Sprintf("%d runs are selected. At most %d can be shown together.", len(ids), limit))
 		return nil, false
 	}
 	s.currentRuns(r.Context())
@@ -80,6 +81,11 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	release, ok := s.acquireRendering(r.Context())
+	if !ok {
+		return
+	}
+	defer release()
 	figures := []record.Figure{record.Registered("ops"), record.Registered("p50"), record.Registered("p99")}
 	var sources []*history.Source
 	for _, dir := range dirs {
@@ -104,15 +110,25 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
 }
 
-// writeReport writes one report for the given runs. It limits the number of reports that are
-// written at the same time, because the report of a long run needs much memory.
-func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...string) {
+// acquireRendering waits until a report may be written. It limits the number of reports that are
+// written at the same time, because the report of a long run needs much memory. The caller must call
+// release when the report is written. acquireRendering returns false if the context ended first.
+func (s *Server) acquireRendering(ctx context.Context) (release func(), ok bool) {
 	select {
 	case s.rendering <- struct{}{}:
-		defer func() { <-s.rendering }()
-	case <-r.Context().Done():
+		return func() { <-s.rendering }, true
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+// writeReport writes one report for the given runs.
+func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...string) {
+	release, ok := s.acquireRendering(r.Context())
+	if !ok {
 		return
 	}
+	defer release()
 	runs, run, err := record.OpenAll(dirs)
 	if err != nil {
 		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")

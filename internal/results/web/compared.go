@@ -40,8 +40,8 @@ type forestRow struct {
 	Change, Interval, Result string
 }
 
-// mostForest is the maximum number of rows in a forest plot. The tables have all changes.
-const mostForest = 60
+// maxForestRows is the maximum number of rows in a forest plot. The tables have all changes.
+const maxForestRows = 60
 
 // comparedOf returns the section about the comparisons.
 func comparedOf(comparisons []*compare.Comparison) (s compared) {
@@ -77,8 +77,8 @@ func forestOf(f *compare.Forest) forest {
 		out.Ticks = append(out.Ticks, forestTick{percent(t.At), t.Label})
 	}
 	for i := range f.Rows {
-		if i == mostForest {
-			out.More = fmt.Sprintf("Only the first %d of %d trials are shown; the table below has the others.", mostForest, len(f.Rows))
+		if i == maxForestRows {
+			out.More = fmt.Sprintf("Only the first %d of %d trials are shown; the table below has the others.", maxForestRows, len(f.Rows))
 			break
 		}
 		r := &f.Rows[i]
@@ -108,8 +108,14 @@ func describeChange(r *compare.ForestRow) string {
 func forestCharts(comparisons []*compare.Comparison) (all []chart.Chart) {
 	forests := compare.Forests(comparisons)
 	for i := range forests {
-		c := chart.Forest(&forests[i], forestTitle(&forests[i]), describeChange)
-		c.Name = "ratios-" + record.Slug(forests[i].Metric)
+		f := &forests[i]
+		title := forestTitle(f)
+		if n := len(f.Rows); n > maxForestRows { // the height of a PNG determines the memory that it needs
+			title += fmt.Sprintf(", first %d of %s", maxForestRows, text.Plural(uint64(n), "trial"))
+			f.Rows = f.Rows[:maxForestRows]
+		}
+		c := chart.Forest(f, title, describeChange)
+		c.Name = "ratios-" + record.Slug(f.Metric)
 		all = append(all, c)
 	}
 	return all
@@ -170,12 +176,12 @@ func upper(s string) string {
 	return s
 }
 
-// mostNarrow is the maximum number of columns of a matrix that fit the screen of a phone.
-const mostNarrow = 5
+// maxNarrowColumns is the maximum number of columns of a matrix that fit the screen of a phone.
+const maxNarrowColumns = 5
 
 // matrixClass returns the class of a matrix. A matrix with many columns scrolls on a small screen.
 func matrixClass(c *chart.Chart) string {
-	if c.Columns > mostNarrow {
+	if c.Columns > maxNarrowColumns {
 		return "matrix broad"
 	}
 	return "matrix"

@@ -54,7 +54,7 @@ func Charts(run *record.Run, comparisons []*compare.Comparison, kinds ...string)
 	all, problems := drawRows(shownTrials{rows, analyze.TrialsInOrder(run), columnSteps[0]})
 	x.summaries(run, rows, comparisons)
 	x.combinedTrials(run, all)
-	if x.usual && len(all) > mostUsual {
+	if x.usual && len(all) > maxUsualTrials {
 		problems = append(problems, fmt.Sprintf("The charts of single trials are left out, because there are %d trials; --charts %s,%s draws them.", len(all), kindThroughput, kindLatency))
 		return x.files, problems
 	}
@@ -64,8 +64,9 @@ func Charts(run *record.Run, comparisons []*compare.Comparison, kinds ...string)
 	return x.files, problems
 }
 
-// mostUsual is the maximum number of trials whose own charts are written if no kinds are selected.
-const mostUsual = 12
+// maxUsualTrials is the maximum number of trials whose own charts are written if no kinds are
+// selected.
+const maxUsualTrials = 12
 
 // fileSet collects the selected charts.
 type fileSet struct {

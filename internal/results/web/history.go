@@ -41,14 +41,14 @@ type historySeries struct {
 
 // Limits for the series on a page.
 const (
-	mostHistory       = 60
-	mostHistoryPoints = 3000 // rows of all tables
+	maxHistorySeries = 60
+	maxHistoryPoints = 3000 // rows of all tables
 )
 
 // HistoryHTML writes series over many runs as a page in one file. The page makes no requests and
 // needs no scripts.
 func HistoryHTML(w io.Writer, h *history.History) error {
-	for shown := min(len(h.Series), mostHistory); ; shown = shown * 3 / 4 {
+	for shown := min(len(h.Series), maxHistorySeries); ; shown = shown * 3 / 4 {
 		var b bytes.Buffer
 		if err := historyTemplate.Execute(&b, historyPageOf(h, shown)); err != nil {
 			return fmt.Errorf("cannot write the page: %w", err)
@@ -65,7 +65,7 @@ func historyPageOf(h *history.History, shown int) *historyPage {
 	var changes *report.Table
 	p.Summary, changes, p.Notes = report.HistoryFindings(h)
 	p.Changes = limitRows(changes)
-	rows := max(mostHistoryPoints/max(shown, 1), 20)
+	rows := max(maxHistoryPoints/max(shown, 1), 20)
 	for _, i := range changedFirst(h)[:shown] {
 		s := &h.Series[i]
 		c := historyChart(s)

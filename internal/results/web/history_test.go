@@ -108,7 +108,7 @@ func TestHistoryOfManySeries(t *testing.T) {
 	h.Series[0], h.Series[80] = h.Series[80], h.Series[0]
 	var page bytes.Buffer
 	must(t, HistoryHTML(&page, h))
-	if page.Len() > maxPageBytes || strings.Count(page.String(), `class="chart"`) != mostHistory || !strings.Contains(page.String(), "30 more series are not shown") {
+	if page.Len() > maxPageBytes || strings.Count(page.String(), `class="chart"`) != maxHistorySeries || !strings.Contains(page.String(), "30 more series are not shown") {
 		t.Errorf("the page has %d bytes and %d charts", page.Len(), strings.Count(page.String(), `class="chart"`))
 	}
 	if first := strings.Index(page.String(), `id="series-81"`); first < 0 || first > strings.Index(page.String(), `id="series-1"`) {

@@ -106,11 +106,11 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	}
 	p.Policy = Policy()
 	rows := analyze.Rows(run)
-	if more := len(rows) - len(shown.rows); more > 0 {
-		p.More = fmt.Sprintf("Only %s of %s have charts on this page. The table and the formats csv and json have the figures of all trials.",
-			text.Count(uint64(len(shown.rows))), text.Plural(uint64(len(rows)), "trial"))
-	}
 	drawn, problems := drawRows(shown)
+	if len(drawn) < len(rows) {
+		p.More = fmt.Sprintf("Only %s of %s have charts on this page. The table and the formats csv and json have the figures of all trials.",
+			text.Count(uint64(len(drawn))), text.Plural(uint64(len(rows)), "trial"))
+	}
 	steps := "table"
 	ladders := size.LaddersOf(run, rows)
 	for _, c := range stepsOf(ladders) {

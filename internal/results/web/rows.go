@@ -19,13 +19,22 @@ type drawnRow struct {
 	repeats  []drawnTrial // the repeats that have charts of their own
 }
 
-// main returns the charts that describe the trial as a whole, or nil if it has none.
+// main returns the charts that describe the trial as a whole, or nil if it has none. If the repeats
+// are not combined, it prefers a repeat whose figures can be compared.
 func (r *drawnRow) main() *drawnTrial {
-	switch {
-	case r.combined != nil:
+	if r.combined != nil {
 		return r.combined
-	case len(r.repeats) > 0:
-		return &r.repeats[0]
+	}
+	for _, suits := range []func(*record.Trial) bool{
+		func(t *record.Trial) bool { return analyze.ExclusionReason(t) == "" },
+		analyze.HasFigures,
+		func(*record.Trial) bool { return true },
+	} {
+		for i := range r.repeats {
+			if suits(r.repeats[i].trial) {
+				return &r.repeats[i]
+			}
+		}
 	}
 	return nil
 }
@@ -44,9 +53,9 @@ func combines(r *analyze.Row) bool {
 	return drawable > 1
 }
 
-// inTurn returns the trials of all rows: one repeat of each row, then a second repeat of each row,
-// and so on. Repeats whose figures can be compared come first.
-func inTurn(rows []*analyze.Row) (all []*record.Trial) {
+// interleaveRepeats returns the trials of all rows: one repeat of each row, then a second repeat of
+// each row, and so on. Repeats whose figures can be compared come first.
+func interleaveRepeats(rows []*analyze.Row) (all []*record.Trial) {
 	most := 0
 	sorted := make([][]*record.Trial, len(rows))
 	for i, r := range rows {
@@ -72,8 +81,9 @@ func inTurn(rows []*analyze.Row) (all []*record.Trial) {
 	return all
 }
 
-// drawRows reads and draws the trials with charts. It keeps the data of only one trial's repeats in
-// memory. problems contains sentences about data that cannot be read.
+// drawRows reads and draws the trials with charts, and omits trials for which no chart was selected.
+// It keeps the data of a repeat only if the repeat has charts of its own. problems contains
+// sentences about data that cannot be read.
 func drawRows(shown shownTrials) (all []drawnRow, problems []string) {
 	for _, r := range shown.rows {
 		one := drawnRow{row: r}
@@ -98,7 +108,9 @@ func drawRows(shown shownTrials) (all []drawnRow, problems []string) {
 		if over, ok := analyze.CombineRepeats(r, overs); combined && ok {
 			one.combined = new(drawCombined(over))
 		}
-		all = append(all, one)
+		if one.main() != nil {
+			all = append(all, one)
+		}
 	}
 	return all, problems
 }

@@ -141,3 +141,28 @@ func TestRepeatsAreChosenInTurn(t *testing.T) {
 		t.Errorf("%d trials are left", len(shown.rows))
 	}
 }
+
+// The page counts only the trials that have charts, even if the charts of trials without repeats do
+// not fit.
+func TestPageCountsTrialsWithCharts(t *testing.T) {
+	run := opened(t, made{name: "count", seconds: 3, trials: 3}.record(t))
+	shown := chooseTrials(run)
+	shown.trials = shown.trials[:1]
+	p := pageOf(run, nil, shown)
+	if len(p.Trials) != 1 || !strings.HasPrefix(p.More, "Only 1 of 3 trials have charts on this page.") {
+		t.Errorf("the page has the charts of %d trials and states %q", len(p.Trials), p.More)
+	}
+}
+
+// A trial without combined repeats is described by a repeat that has figures.
+func TestMainChartsHaveFigures(t *testing.T) {
+	failed, complete := &record.Trial{State: record.Failed}, &record.Trial{State: record.Complete}
+	r := drawnRow{repeats: []drawnTrial{{trial: failed}, {trial: complete}}}
+	if d := r.main(); d == nil || d.trial != complete {
+		t.Errorf("the charts are those of %+v", d)
+	}
+	r.repeats = r.repeats[:1]
+	if d := r.main(); d == nil || d.trial != failed {
+		t.Errorf("the charts of the only repeat are missing")
+	}
+}

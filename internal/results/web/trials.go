@@ -48,7 +48,7 @@ func chooseTrials(run *record.Run) shownTrials {
 			s.rows = append(s.rows, r)
 		}
 	}
-	for _, t := range inTurn(s.rows) {
+	for _, t := range interleaveRepeats(s.rows) {
 		if drawable(t) && len(s.trials) < maxTrials {
 			s.trials = append(s.trials, t)
 		}

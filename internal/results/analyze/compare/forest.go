@@ -90,7 +90,7 @@ func rowOf(name string, f *Compared) ForestRow {
 }
 
 // Bounds returns the lowest and the highest ratio that a plot must show: the ratios, their 95 %
-// intervals, and the margin. It limits them to MostRatio and its inverse.
+// intervals, and the margin. It limits them to MaxRatio and its inverse.
 func (f *Forest) Bounds() (low, high float64) {
 	low, high = 1/(1+f.Margin), 1+f.Margin
 	for i := range f.Rows {
@@ -100,11 +100,11 @@ func (f *Forest) Bounds() (low, high float64) {
 			low, high = math.Min(low, r.Low), math.Max(high, r.High)
 		}
 	}
-	return math.Max(low, 1/MostRatio), math.Min(high, MostRatio)
+	return math.Max(low, 1/MaxRatio), math.Min(high, MaxRatio)
 }
 
-// MostRatio is the largest ratio that a forest plot shows. Longer intervals end at the edge.
-const MostRatio = 20
+// MaxRatio is the largest ratio that a forest plot shows. Longer intervals end at the edge.
+const MaxRatio = 20
 
 // ratioTicks lists the ratios that an axis may mark, from the finest list to the coarsest. Each
 // list also contains the inverse ratios and 1.
@@ -118,9 +118,9 @@ var ratioTicks = [][]float64{
 	{2, 5, 20},
 }
 
-// mostRatioTicks is the maximum number of ticks on each side of 1. More labels do not fit the
+// maxRatioTicks is the maximum number of ticks on each side of 1. More labels do not fit the
 // screen of a phone.
-const mostRatioTicks = 3
+const maxRatioTicks = 3
 
 // Ticks returns the ratios that the axis marks between two ratios, in ascending order. The label of
 // a tick below 1 is rounded to two digits.
@@ -136,7 +136,7 @@ func Ticks(low, high float64) (all []float64) {
 			}
 		}
 		all = append(append(below, 1), above...)
-		if len(above) <= mostRatioTicks && len(below) <= mostRatioTicks {
+		if len(above) <= maxRatioTicks && len(below) <= maxRatioTicks {
 			break
 		}
 	}

@@ -36,12 +36,12 @@ func TestForestShowsEveryInterval(t *testing.T) {
 	for range 2000 {
 		f := randomForest(r)
 		low, high := f.Bounds()
-		if !(low <= 1/(1+f.Margin) && high >= 1+f.Margin && low >= 1/MostRatio && high <= MostRatio) {
+		if !(low <= 1/(1+f.Margin) && high >= 1+f.Margin && low >= 1/MaxRatio && high <= MaxRatio) {
 			t.Fatalf("the axis is %g to %g", low, high)
 		}
 		for i := range f.Rows {
 			row := &f.Rows[i]
-			if row.Interval && row.Low >= 1/MostRatio && row.High <= MostRatio && (row.Low < low || row.High > high) {
+			if row.Interval && row.Low >= 1/MaxRatio && row.High <= MaxRatio && (row.Low < low || row.High > high) {
 				t.Fatalf("the interval %g to %g is outside the axis %g to %g", row.Low, row.High, low, high)
 			}
 		}
@@ -52,7 +52,7 @@ func TestForestShowsEveryInterval(t *testing.T) {
 				t.Fatalf("ticks %v on the axis %g to %g", ticks, low, high)
 			}
 		}
-		if !one || len(ticks) > 2*mostRatioTicks+1 {
+		if !one || len(ticks) > 2*maxRatioTicks+1 {
 			t.Fatalf("ticks %v", ticks)
 		}
 		for i, line := range f.Chart() {

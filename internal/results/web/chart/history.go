@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/history/changepoint"
 )
 
-// mostTooltips is the maximum number of points that have a tooltip.
-const mostTooltips = 500
+// maxTooltips is the maximum number of points that have a tooltip.
+const maxTooltips = 500
 
 // History draws a series over many runs: each point with its interval, the levels, and the changes
 // with their numbers. The function `describe` returns the tooltip of a point.
@@ -89,7 +89,7 @@ func (c *canvas) historyChange(change *history.Change) {
 // historyPoints draws the points that count, with their intervals.
 func (c *canvas) historyPoints(s *history.Series, scale *scale, x func(int) coord, describe func(*history.Point) string) {
 	var intervals, dots, holes outline
-	single := len(s.Points) <= mostTooltips
+	single := len(s.Points) <= maxTooltips
 	for i := range s.Points {
 		p := &s.Points[i]
 		if p.ExclusionReason != "" {
@@ -143,7 +143,9 @@ func historyScale(s *history.Series) scale {
 	}
 	step := niceStep((high-low)/4, unit)
 	out := scale{minimum: step * math.Floor(low/step), maximum: step * math.Ceil(high/step)}
-	for i := 0; out.minimum+float64(i)*step <= out.maximum*(1+1e-9); i++ {
+	// If the values are large and close together, a tolerance relative to the maximum could be
+	// millions of steps.
+	for i := 0; out.minimum+float64(i)*step <= out.maximum+step/2; i++ {
 		v := out.minimum + float64(i)*step
 		label := s.Metric.Text(v)
 		if s.Metric.ForeignUnit == "" {

@@ -13,10 +13,10 @@ import (
 
 // Sizes in matrices, in pixels.
 const (
-	matrixRow  = 40
-	matrixText = 12.0 // height of a line of text in a cell
-	cellWidth  = 100  // width of a cell, in units of the inner picture
-	mostLetter = 9    // maximum number of letters in the label of a row
+	matrixRow     = 40
+	matrixText    = 12.0 // height of a line of text in a cell
+	cellWidth     = 100  // width of a cell, in units of the inner picture
+	maxLabelRunes = 9    // maximum number of characters in the label of a row
 )
 
 // MatrixCell is the content of a cell: one or two lines of text, and the class of its background.
@@ -44,8 +44,8 @@ func Matrix(name, title string, m *analyze.Matrix, cells [][]MatrixCell, notes .
 	for y := range cells {
 		middle := float64(matrixRow*y) + matrixRow/2
 		label := []rune(m.Y.Values[y])
-		if len(label) > mostLetter {
-			label = append(label[:mostLetter-1], '…')
+		if len(label) > maxLabelRunes {
+			label = append(label[:maxLabelRunes-1], '…')
 		}
 		c.group("y", func() { c.add(shape{kind: drawLabel, y: num(middle), text: string(label)}) })
 		for x := range cells[y] {
