@@ -153,10 +153,10 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	var parts []part
 	switch f.format {
 	case "html":
-		parts = append(parts, part{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, compare.WithFirst(runs, comparisons)) }})
+		parts = append(parts, part{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, compare.AppendFirstRunComparisons(comparisons, runs)) }})
 	case "svg", "png":
 		var problems []string
-		if parts, problems = f.chartParts(run, compare.WithFirst(runs, comparisons)); len(parts) == 0 {
+		if parts, problems = f.chartParts(run, compare.AppendFirstRunComparisons(comparisons, runs)); len(parts) == 0 {
 			return f.noCharts(run)
 		}
 		a.Warn(problems...)

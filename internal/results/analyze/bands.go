@@ -14,7 +14,7 @@ import (
 type Combined struct {
 	Row      *Row
 	Included []*record.Trial
-	// LeftOut holds the repeats that are not included, because other repeats have a better verdict.
+	// LeftOut holds the other repeats: those that failed, and those with a worse verdict.
 	LeftOut []*record.Trial
 
 	// typical is the included repeat with the median throughput.
@@ -40,7 +40,7 @@ func (c *Combined) Note() string {
 	var rest []string
 	for _, t := range c.LeftOut {
 		state := string(t.Verdict.State)
-		if t.State == record.Interrupted {
+		if t.State != record.Complete {
 			state = string(t.State)
 		}
 		rest = append(rest, fmt.Sprintf("repeat %d (%s)", t.Repeat, state))
@@ -81,11 +81,12 @@ func CombineRepeats(r *Row, all []*OverTime) (*OverTime, bool) {
 	}
 	included := selectRepeats(all)
 	c := &Combined{Row: r, typical: typicalRepeat(included)}
-	for _, o := range all {
-		if slices.Contains(included, o) {
-			c.Included = append(c.Included, o.Trial)
-		} else {
-			c.LeftOut = append(c.LeftOut, o.Trial)
+	for _, o := range included {
+		c.Included = append(c.Included, o.Trial)
+	}
+	for _, t := range r.Trials { // including failed repeats, which have no charts
+		if !slices.Contains(c.Included, t) {
+			c.LeftOut = append(c.LeftOut, t)
 		}
 	}
 	out := &OverTime{Trial: included[0].Trial, Combined: c, Grid: commonGrid(included), bands: map[string]Line{}}

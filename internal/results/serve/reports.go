@@ -135,7 +135,7 @@ func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...str
 		return
 	}
 	var b bytes.Buffer
-	if err := web.HTML(&b, run, compare.WithFirst(runs, compare.EvaluateParts(run))); err != nil {
+	if err := web.HTML(&b, run, compare.AppendFirstRunComparisons(compare.EvaluateParts(run), runs)); err != nil {
 		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")
 		return
 	}

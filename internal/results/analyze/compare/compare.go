@@ -148,22 +148,22 @@ func EvaluateParts(run *record.Run) (all []*Comparison) {
 	return all
 }
 
-// WithFirst compares each run with the first one, by throughput, p50 and p99, and judges all
-// changes together with those of the other comparisons. It leaves out runs that cannot be compared,
-// because they have other trials or other loads.
-func WithFirst(runs []*record.Run, others []*Comparison) []*Comparison {
-	by, err := ParseMetrics([]string{"ops", "p50", "p99"})
+// AppendFirstRunComparisons appends comparisons of each run with the first one, by throughput, p50
+// and p99, to the other comparisons. It judges the appended changes together. It omits runs that
+// cannot be compared, because they have other trials or other loads.
+func AppendFirstRunComparisons(others []*Comparison, runs []*record.Run) []*Comparison {
+	metrics, err := ParseMetrics([]string{"ops", "p50", "p99"})
 	if err != nil || len(runs) < 2 {
 		return others
 	}
-	all := slices.Clone(others)
+	var added []*Comparison
 	for _, run := range runs[1:] {
-		if c, err := Compare(run, runs[0], by); err == nil {
-			all = append(all, c)
+		if c, err := Compare(run, runs[0], metrics); err == nil {
+			added = append(added, c)
 		}
 	}
-	Judge(stats.Margin, all...)
-	return all
+	Judge(stats.Margin, added...)
+	return slices.Concat(others, added)
 }
 
 // Baselines compares the trials of a run with the trials of the same run that its scenario
