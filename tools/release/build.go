@@ -31,10 +31,11 @@ type module struct{ path, version, sum string }
 // names have no version, so that the address of the latest release's files does not change.
 func (b *build) name() string { return strings.Join([]string{program, b.system, b.arch}, "_") }
 
-// environment returns the variables that make a build depend only on the source.
+// environment returns the variables that make a build depend only on the source and the version of
+// Go. GOFLAGS has Go's default, because Go ignores an empty value if `go env -w` has set another one.
 func (b *build) environment() []string {
 	return []string{
-		"GOOS=" + b.system, "GOARCH=" + b.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=",
+		"GOOS=" + b.system, "GOARCH=" + b.arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=",
 		"GOAMD64=v1", "GOARM64=v8.0", "GORISCV64=rva20u64",
 	}
 }

@@ -52,6 +52,9 @@ func (r *release) collectLicenses(ctx context.Context, b *build) error {
 	if err := addLicenses(files, "Go standard library "+r.source.goTool, strings.TrimSpace(root), strings.TrimSpace(root)); err != nil {
 		return err
 	}
+	if len(files) == 0 {
+		return fmt.Errorf("Go's folder %s contains no licence, but a release must contain it; use Go from https://go.dev/dl", strings.TrimSpace(root))
+	}
 	for d := json.NewDecoder(strings.NewReader(out)); ; {
 		var p listed
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {

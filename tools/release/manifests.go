@@ -90,7 +90,7 @@ func (r *release) writeManifests() error {
 	brew := map[string]string{"darwin": "macos", "linux": "linux", "amd64": "intel", "arm64": "arm"}
 	for _, b := range r.builds {
 		file := b.name() + ".tar.gz"
-		sum, err := sumOf(r.path(file))
+		sum, err := hashFile(r.path(file))
 		if err != nil {
 			return err
 		}
@@ -112,8 +112,8 @@ func (r *release) writeManifests() error {
 	return nil
 }
 
-// sumOf returns the SHA-256 of a file in hexadecimal digits.
-func sumOf(path string) (string, error) {
+// hashFile returns the SHA-256 of a file in hexadecimal digits.
+func hashFile(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return "", err

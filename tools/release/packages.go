@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// packageOf is the configuration from which nfpm writes a deb or rpm package.
-type packageOf struct {
+// packageConfig is the configuration from which nfpm writes a deb or rpm package.
+type packageConfig struct {
 	Name        string            `yaml:"name"`
 	Arch        string            `yaml:"arch"`
 	Platform    string            `yaml:"platform"`
@@ -100,9 +100,9 @@ func (r *release) compressPages() ([]string, error) {
 	return pages, nil
 }
 
-func (r *release) describePackage(b *build, pages []string) *packageOf {
+func (r *release) describePackage(b *build, pages []string) *packageConfig {
 	date := r.source.date.Format(time.RFC3339)
-	p := &packageOf{
+	p := &packageConfig{
 		Name: program, Arch: b.arch, Platform: "linux", Version: r.source.version, Section: "utils", Priority: "optional",
 		Maintainer: "The quorumbench authors <quorumbench@users.noreply.github.com>", Homepage: homepage, License: "Apache-2.0", MTime: date,
 		Description: strings.Join([]string{summary, details}, "\n"),

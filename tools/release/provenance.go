@@ -44,7 +44,7 @@ func (r *release) writeProvenance() error {
 		return err
 	}
 	for _, e := range entries {
-		sum, err := sumOf(r.path(e.Name()))
+		sum, err := hashFile(r.path(e.Name()))
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (r *release) writeSums() error {
 	}
 	var b bytes.Buffer
 	for _, e := range entries {
-		sum, err := sumOf(r.path(e.Name()))
+		sum, err := hashFile(r.path(e.Name()))
 		if err != nil {
 			return err
 		}

@@ -137,9 +137,9 @@ func TestWholeRelease(t *testing.T) {
 	first := build("here")
 	t.Setenv("GOCACHE", t.TempDir())
 	checkSame(t, first, build("another-folder"))
-	const most = 25 << 20 // of the image, per architecture
+	const maxSize = 25 << 20 // of the image, per architecture
 	for name, contents := range first {
-		if strings.HasSuffix(name, "_image.tar") && len(contents) > 2*most {
+		if strings.HasSuffix(name, "_image.tar") && len(contents) > 2*maxSize {
 			t.Errorf("%s has %d bytes", name, len(contents))
 		}
 	}
@@ -284,6 +284,19 @@ func checkSignature(t *testing.T, r *release) {
 	}
 	if err := run(append(sums, '\n'), verify...); err == nil {
 		t.Error("a changed file has a valid signature")
+	}
+}
+
+func TestSelectVersion(t *testing.T) {
+	for want, tags := range map[string][]string{
+		"":          {"latest", "v1"},
+		"v1.0.0":    {"v1.0.0-rc2", "v1.0.0", "v1.0.0-rc1", "latest"},
+		"v1.1.0":    {"v1.1.0", "v1.0.0"},
+		"v1.0.0-b2": {"v1.0.0-b2", "v1.0.0-b1"},
+	} {
+		if got := selectVersion(tags); got != want {
+			t.Errorf("%v: %q, not %q", tags, got, want)
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ func (r *release) writeSBOMs() error {
 }
 
 func (r *release) describeContents(b *build) (*bom, error) {
-	sum, err := sumOf(b.binary)
+	sum, err := hashFile(b.binary)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 // source is the commit from which a release is built.
 type source struct {
 	dir     string
-	version string // a tag such as v1.0.0, or a pseudo-version as Go makes them
+	version string // a tag such as v1.0.0, or v0.0.0-TIME-COMMIT if the commit has no such tag
 	commit  string
 	date    time.Time // of the commit, in UTC
 	goTool  string    // version of Go
@@ -54,13 +55,21 @@ func (s *source) read(ctx context.Context) error {
 	}
 	s.date = s.date.UTC()
 	s.version = fmt.Sprintf("v0.0.0-%s-%s", s.date.Format("20060102150405"), s.commit[:12])
+	s.version = cmp.Or(selectVersion(tags), s.version)
+	return nil
+}
+
+// selectVersion returns the first tag that is a version, or an empty string. It prefers a final
+// version to a pre-release, because the last release candidate and the final version can be tags of
+// the same commit.
+func selectVersion(tags []string) string {
+	selected := ""
 	for _, tag := range tags {
-		if isVersion.MatchString(tag) {
-			s.version = tag
-			break
+		if isVersion.MatchString(tag) && (selected == "" || strings.Contains(selected, "-") && !strings.Contains(tag, "-")) {
+			selected = tag
 		}
 	}
-	return nil
+	return selected
 }
 
 // number returns the version without the letter v, as names of files and packages contain it.
