@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
 )
 
 // heading is the text that all pages share.
@@ -17,12 +19,15 @@ type heading struct{ date, version string }
 // pageName returns the name of a command's page, such as quorumbench-stores-install.
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// escape returns text that roff prints unchanged: it escapes backslashes, hyphens, and characters
-// that have a special meaning at the start of a line.
+// special replaces the characters that roff would interpret or, like the quotes around a threshold
+// in an example, print as another character that a shell does not understand.
+var special = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+
+// escape returns text that roff prints unchanged. It also escapes periods at the start of a line.
 func escape(text string) string {
-	lines := strings.Split(strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text), "\n")
+	lines := strings.Split(special.Replace(text), "\n")
 	for i, line := range lines {
-		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+		if strings.HasPrefix(line, ".") {
 			lines[i] = `\&` + line
 		}
 	}
@@ -33,7 +38,9 @@ func escape(text string) string {
 func page(c *cobra.Command, h *heading) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, ".TH %q 1 %q %q \"User Commands\"\n.nh\n.ad l\n", strings.ToUpper(pageName(c)), h.date, "quorumbench "+h.version)
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", escape(pageName(c)), escape(c.Short))
+	// Programs such as mandb read this line without roff, so it keeps its apostrophes.
+	short := strings.ReplaceAll(escape(c.Short), `\(aq`, "'")
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", escape(pageName(c)), short)
 	if c.HasParent() {
 		fmt.Fprintf(&b, ".B %s\n", escape(c.UseLine()))
 	}
@@ -94,15 +101,7 @@ func writeFlags(b *bytes.Buffer, c *cobra.Command) {
 	slices.SortFunc(flags, func(x, y *pflag.Flag) int { return strings.Compare(x.Name, y.Name) })
 	b.WriteString(".SH OPTIONS\n")
 	for _, f := range flags {
-		kind, meaning := pflag.UnquoteUsage(f)
-		title := "--" + f.Name
-		if kind != "" && kind != "bool" {
-			title += " " + kind
-		}
-		if !slices.Contains([]string{"", "0", "false"}, f.DefValue) {
-			meaning += " (default " + f.DefValue + ")"
-		}
-		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", escape(title), escape(meaning))
+		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", escape(command.FlagTitle(f)), escape(command.FlagMeaning(f)))
 	}
 }
 

@@ -66,9 +66,9 @@ func TestPages(t *testing.T) {
 
 // Text that roff would interpret is printed as it is.
 func TestTextIsEscaped(t *testing.T) {
-	c := &cobra.Command{Use: "x", Short: `a\b`, Long: ".start\n'quote\nplain --flag", Example: "  .x", Run: func(*cobra.Command, []string) {}}
+	c := &cobra.Command{Use: "x", Short: `a\b`, Long: ".start\n'quote\nplain --flag", Example: "  .x 'p99<1s'", Run: func(*cobra.Command, []string) {}}
 	got := string(page(c, &heading{"2026-11-29", "v1"}))
-	for _, want := range []string{`x \- a\eb`, "\n\\&.start\n\\&'quote\nplain \\-\\-flag\n", ".nf\n  .x\n.fi"} {
+	for _, want := range []string{`x \- a\eb`, "\n\\&.start\n\\(aqquote\nplain \\-\\-flag\n", ".nf\n  .x \\(aqp99<1s\\(aq\n.fi"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}

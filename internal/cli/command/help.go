@@ -168,7 +168,7 @@ func writeFlags(b *strings.Builder, c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" {
 			all = append(all, f)
-			if n := utf8.RuneCountInString(flagTitle(f)); n <= mostNameColumns {
+			if n := utf8.RuneCountInString(FlagTitle(f)); n <= mostNameColumns {
 				longest = max(longest, n)
 			}
 		}
@@ -179,7 +179,7 @@ func writeFlags(b *strings.Builder, c *cobra.Command) {
 		}
 		fmt.Fprintf(b, "\n%s:\n", title)
 		for _, f := range flags {
-			writeEntry(b, flagTitle(f), flagMeaning(f), longest)
+			writeEntry(b, FlagTitle(f), FlagMeaning(f), longest)
 		}
 	}
 	if len(all) <= mostUngrouped {
@@ -215,8 +215,8 @@ func groupOf(f *pflag.Flag) string {
 	return otherFlags
 }
 
-// flagTitle returns the name of a flag followed by the name of its value.
-func flagTitle(f *pflag.Flag) string {
+// FlagTitle returns the name of a flag followed by the name of its value.
+func FlagTitle(f *pflag.Flag) string {
 	title := "--" + f.Name
 	if kind, _ := pflag.UnquoteUsage(f); kind != "" && kind != "bool" {
 		title += " " + kind
@@ -225,11 +225,11 @@ func flagTitle(f *pflag.Flag) string {
 }
 
 // describedDefault matches a default value that is described in words at the end of a flag's
-// meaning. flagMeaning removes this description if the flag has a fixed default in the command.
+// meaning. FlagMeaning removes this description if the flag has a fixed default in the command.
 var describedDefault = regexp.MustCompile(`(; default: .*| \(default: [^()]*\))$`)
 
-// flagMeaning returns the meaning of a flag, followed by its default value.
-func flagMeaning(f *pflag.Flag) string {
+// FlagMeaning returns the meaning of a flag, followed by its default value.
+func FlagMeaning(f *pflag.Flag) string {
 	_, meaning := pflag.UnquoteUsage(f)
 	if !slices.Contains([]string{"", "0", "false"}, f.DefValue) {
 		meaning = describedDefault.ReplaceAllString(meaning, "") + " (default " + f.DefValue + ")"
