@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/scenarios"
 )
 
-// asksCompletion reports whether a shell started the program to complete a command line.
-func asksCompletion(args []string) bool {
+// isCompletionRequest reports whether a shell started the program to complete a command line.
+func isCompletionRequest(args []string) bool {
 	return len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 }
 
@@ -22,14 +22,14 @@ var wordList = regexp.MustCompile(`^[\w.-]+(\|[\w.-]+)+$`)
 // completeValues lets a shell complete the values of flags and arguments: scenarios and their
 // parameters, stores, and flags whose value is one of a list of words. The flag library completes
 // the names of commands and flags.
-func (a *commandLine) completeValues(root *cobra.Command) {
-	switch root.CommandPath() {
+func (a *commandLine) completeValues(c *cobra.Command) {
+	switch c.CommandPath() {
 	case "quorumbench run", "quorumbench capacity":
-		root.ValidArgsFunction = completeScenario
+		c.ValidArgsFunction = completeScenario
 	case "quorumbench stores install":
-		root.ValidArgsFunction = cobra.FixedCompletions(append(a.Catalog.Stores(), "all"), cobra.ShellCompDirectiveNoFileComp)
+		c.ValidArgsFunction = cobra.FixedCompletions(append(a.Catalog.Stores(), "all"), cobra.ShellCompDirectiveNoFileComp)
 	}
-	root.LocalFlags().VisitAll(func(f *pflag.Flag) {
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		var complete cobra.CompletionFunc
 		switch kind := f.Value.Type(); {
 		case f.Name == "set", f.Name == "over":
@@ -41,10 +41,10 @@ func (a *commandLine) completeValues(root *cobra.Command) {
 		default:
 			return
 		}
-		_ = root.RegisterFlagCompletionFunc(f.Name, complete) // fails only if the flag has a completion
+		_ = c.RegisterFlagCompletionFunc(f.Name, complete) // fails only if the flag has a completion
 	})
-	for _, c := range root.Commands() {
-		a.completeValues(c)
+	for _, below := range c.Commands() {
+		a.completeValues(below)
 	}
 }
 

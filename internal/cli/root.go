@@ -21,7 +21,7 @@ func (a *commandLine) execute(ctx context.Context, args []string) error {
 	root.SetErr(a.Stderr)
 	root.InitDefaultHelpCmd() // so that root.Find finds the commands help and completion
 	root.InitDefaultCompletionCmd(args...)
-	if asksCompletion(args) {
+	if isCompletionRequest(args) {
 		a.completeValues(root)
 	}
 	if err := unknownCommand(root, args); err != nil {
@@ -101,7 +101,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if err != nil || !found.HasAvailableSubCommands() || takesArguments || len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
 		return nil // the command checks its own flags and arguments
 	}
-	if asksCompletion(rest) {
+	if isCompletionRequest(rest) {
 		return nil
 	}
 	var names []string
