@@ -40,7 +40,7 @@ if [ ! -d "$rootfs" ]; then
 	mkdir -p "$cache"
 	new=$(mktemp -d "$cache/rootfs.XXXXXX")
 	debootstrap --variant=minbase --include=man-db,bash-completion,rpm bookworm "$new" >"$work/debootstrap" 2>&1 ||
-		{ tail "$work/debootstrap"; rm -rf "$new"; exit 1; }
+		{ tail "$work/debootstrap"; rm -rf --one-file-system "$new"; exit 1; }
 	rm -f "$new"/var/cache/apt/archives/*.deb
 	chroot "$new" useradd --create-home tester
 	chmod 755 "$new"
