@@ -1,7 +1,6 @@
 // Package image writes a container image that contains one static binary, for one or several
-// architectures. The output is an archive
-// in the OCI image layout, which containerd, podman and Docker can read. The package needs no
-// tools.
+// architectures. The output is an archive in the OCI image layout, which containerd, podman, and
+// Docker with its containerd image store can read. The package needs no tools.
 package image
 
 import (
