@@ -63,7 +63,7 @@ TELL YET.`,
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("hosts", &f.hosts, "HOST,...", "hosts to check, instead of this machine: [USER@]HOST[:PORT] for ssh, or agent:HOST:PORT or unix:PATH for an agent")
-	r.Text("dir", &f.dir, "DIR", "folder in which to write, on each host that is not reached via agent (default: the current folder, or a temporary folder on other hosts)")
+	r.Text("dir", &f.dir, "DIR", "folder in which to write, on each host that is not reached via agent (default: the current folder, or ~/.cache on other hosts)")
 	r.Text("store", &f.store, "NAME", "store whose verdict determines the exit code: etcd, zookeeper, consul or k3s")
 	r.Duration("duration", &f.duration, "maximum duration of the writes")
 	r.Int("rate", &f.rate, "synced writes per second on each host")
@@ -80,10 +80,10 @@ TELL YET.`,
 
 // Limits of the flags of `check hosts`.
 const (
-	mostSurveyed        = 16
-	leastRate, mostRate = 10, 1000
-	leastSurvey         = 2 * time.Second
-	mostSurvey          = 24 * time.Hour
+	maxHosts         = 16
+	minRate, maxRate = 10, 1000
+	minSurvey        = 2 * time.Second
+	maxSurvey        = 24 * time.Hour
 )
 
 // tenants returns the stores with requirements, and the position of the store in --store.
@@ -101,10 +101,10 @@ func (f *hostsFlags) tenants() (all []survey.Tenant, until int, err error) {
 // check returns a usage error for invalid flags, and the hosts.
 func (f *hostsFlags) check() (*scenario.Scenario, error) {
 	switch {
-	case f.duration < leastSurvey || f.duration > mostSurvey:
-		return nil, command.Usage("--duration must be from %v to %s, not %v", leastSurvey, text.FormatDuration(mostSurvey), f.duration)
-	case f.rate < leastRate || f.rate > mostRate:
-		return nil, command.Usage("--rate must be from %d to %d, not %d", leastRate, mostRate, f.rate)
+	case f.duration < minSurvey || f.duration > maxSurvey:
+		return nil, command.Usage("--duration must be from %v to %s, not %v", minSurvey, text.FormatDuration(maxSurvey), f.duration)
+	case f.rate < minRate || f.rate > maxRate:
+		return nil, command.Usage("--rate must be from %d to %d, not %d", minRate, maxRate, f.rate)
 	case f.neighbor < 0 || f.neighbor > 1<<38:
 		return nil, command.Usage("--neighbor-load must be at most 256GiB, not %s", text.FormatSize(f.neighbor))
 	}
@@ -172,8 +172,8 @@ func parseHosts(list, dir string) (hosts []scenario.Host, err error) {
 		}
 		hosts = append(hosts, h)
 	}
-	if len(hosts) > mostSurveyed {
-		return nil, fmt.Errorf("there are %d hosts, but at most %d can be checked at once", len(hosts), mostSurveyed)
+	if len(hosts) > maxHosts {
+		return nil, fmt.Errorf("there are %d hosts, but at most %d can be checked at once", len(hosts), maxHosts)
 	}
 	return hosts, nil
 }
@@ -226,21 +226,25 @@ func (a *commandLine) checkHosts(ctx context.Context, f *hostsFlags) (failed err
 	err = checkError(v.State == preflight.Pass, v.State == preflight.CannotTell, a.Report(f.format, report.HostsCheck(check)))
 	if f.format == "text" {
 		switch {
-		case err == nil:
-			a.SuggestNext("quorumbench check perf --endpoints HOST:PORT,... (after the installation, checks whether the cluster is fast enough)")
+		case err == nil && slices.Contains(a.Catalog.Stores(), f.store): // k3s cannot be measured
+			a.SuggestNext("quorumbench check perf --store %s --endpoints HOST:PORT,... (after the installation, checks whether the cluster is fast enough)", f.store)
 		case isOnlyCode(err, command.ExitUndecided) && v.More > 0:
-			a.SuggestNext("%s", a.RepeatCommand("--duration", text.FormatDuration((f.duration+v.More).Round(time.Second))))
+			a.SuggestNext("%s", a.RepeatCommand("--duration", text.FormatDuration(min(f.duration+v.More, maxSurvey).Round(time.Second))))
 		}
 	}
 	return err
 }
 
-// interruptedOr returns err, or the error of an interrupted check if ctx was canceled.
+// interruptedOr returns err, or the error of an interrupted check if ctx was canceled. An error
+// other than the cancellation may mean that files remain, so it is part of the result.
 func interruptedOr(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return err
+	case errors.Is(err, context.Canceled):
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; all files have been removed")}
 	}
-	return err
+	return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", err)}
 }
 
 // planOf returns a sentence about what will be written on a host.

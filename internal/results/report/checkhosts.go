@@ -58,7 +58,7 @@ func hostsParts(to layout, c *preflight.Check) {
 func verdictParts(to layout, v *preflight.Verdict, cited *sources) {
 	head := fmt.Sprintf("%s: %s", v.State, v.Store)
 	if v.State == preflight.CannotTell && v.More > 0 {
-		head += fmt.Sprintf(" (%s would)", preflight.Lasting(v.More))
+		head += fmt.Sprintf(" (%s would decide)", preflight.Lasting(v.More))
 	}
 	to.addLines(head)
 	for i := range v.Findings {
@@ -86,7 +86,7 @@ func diskRows(c *preflight.Check) (rows [][]string) {
 		h := &c.Hosts[i]
 		for k, size := range h.Writes.Sizes {
 			t := h.Writes.Times(k)
-			row := []string{text.Line(h.Name, text.MaxOutput), h.Premises.FileSystem, text.Count(uint64(size)), text.Count(uint64(t.Count)), known(t.P50), known(t.P99), known(t.Max), shareOrDash(h.Busy), shareOrDash(h.Steal), shareOrDash(h.Throttled)}
+			row := []string{text.Line(h.Name, text.MaxOutput), h.Premises.FileSystem, text.Count(uint64(size)), text.Count(uint64(t.Count)), durationOrDash(t.P50), durationOrDash(t.P99), durationOrDash(t.Max), shareOrDash(h.Busy), shareOrDash(h.Steal), shareOrDash(h.Throttled)}
 			if k > 0 {
 				row[0], row[1], row[7], row[8], row[9] = "", "", "", "", ""
 			}
@@ -100,7 +100,7 @@ func pairRows(c *preflight.Check) (rows [][]string) {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		t := p.Times()
-		row := []string{text.Line(p.Name(), text.MaxOutput), text.Count(uint64(t.Count)), known(t.Mean), known(t.P50), known(t.P99), known(t.Max), known(t.Jitter), shareOrDash(t.Loss)}
+		row := []string{text.Line(p.Name(), text.MaxOutput), text.Count(uint64(t.Count)), durationOrDash(t.Mean), durationOrDash(t.P50), durationOrDash(t.P99), durationOrDash(t.Max), durationOrDash(t.Jitter), shareOrDash(t.Loss)}
 		rows = append(rows, row)
 	}
 	return rows
@@ -153,7 +153,7 @@ func hostsNotes(c *preflight.Check) (notes []string) {
 		notes = append(notes, "No other load was added. --neighbor-load 1GiB shows how the disks behave while an image is pulled.")
 	}
 	if !step {
-		notes = append(notes, fmt.Sprintf("No end of burst credits was seen. Credits of cloud disks can last for 30 minutes or more at a high rate, so %s may have been too short: see --duration and --rate.", lasted))
+		notes = append(notes, fmt.Sprintf("No end of burst credits was seen. Credits of cloud disks can last for 30 minutes or more at a high rate, so %s may have been too short. A higher --rate uses credits up sooner.", lasted))
 	}
 	if late > 0 {
 		notes = append(notes, fmt.Sprintf("The longest delay of the writer before a write, because no CPU was free, was %s. It is not included in the times of the disks.", text.Duration(float64(late))))
@@ -171,7 +171,7 @@ func documents(cited sources) (lines []string) {
 	return lines
 }
 
-func known(d time.Duration) string {
+func durationOrDash(d time.Duration) string {
 	if d == 0 {
 		return text.Dash
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -107,7 +108,7 @@ func (h *remoteHost) WriteLog(ctx context.Context, dir string, w probe.PacedWrit
 			return nil
 		}
 		s := a.Second
-		if err := plausible(s, next, &w); err != nil {
+		if err := checkSecond(s, next, &w); err != nil {
 			return h.closeUntrusted(err)
 		}
 		next += len(s.WaitNS)
@@ -118,9 +119,9 @@ func (h *remoteHost) WriteLog(ctx context.Context, dir string, w probe.PacedWrit
 	}
 }
 
-// plausible returns an error if the writes of a second cannot have been measured. `next` is the
+// checkSecond returns an error if the writes of a second cannot have been measured. `next` is the
 // number of the first expected write.
-func plausible(s *measure.WrittenSecond, next int, w *probe.PacedWrites) error {
+func checkSecond(s *measure.WrittenSecond, next int, w *probe.PacedWrites) error {
 	if err := text.CheckNumbers(s); err != nil {
 		return err
 	}
@@ -162,6 +163,9 @@ func (h *remoteHost) RoundTrips(ctx context.Context, address, token string, n in
 	}
 	if err := text.CheckNumbers(a.Trips); err != nil {
 		return measure.RoundTrips{}, h.impossible(err.Error())
+	}
+	if slices.Min(a.Trips.NS) < 0 {
+		return measure.RoundTrips{}, h.impossible("the duration of a round trip is negative")
 	}
 	return *a.Trips, nil
 }

@@ -38,6 +38,10 @@ func TestRefusesImpossibleSurveys(t *testing.T) {
 			_, err := h.RoundTrips(ctx, "127.0.0.1:1", "", 1)
 			return err
 		}, "number of round trips differs"},
+		"a negative round trip": {[]reply{{Trips: &measure.RoundTrips{NS: []int64{-1}}}}, func(h host.Surveyor) error {
+			_, err := h.RoundTrips(ctx, "127.0.0.1:1", "", 1)
+			return err
+		}, "round trip is negative"},
 	} {
 		r := hostile(t, func(in *stream) {
 			for i := range test.says {

@@ -64,7 +64,7 @@ func (l *Local) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, s
 	if folder.protectsEntries() {
 		_, _ = cleanBelow(folder, 1) // on an error, the next measurement tries again to remove the folder
 	}
-	if err := hasRoom(folder, &w); err != nil {
+	if err := checkRoom(folder, &w); err != nil {
 		return err
 	}
 	c, err := folder.claim()
@@ -83,14 +83,14 @@ func (l *Local) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, s
 	return errors.Join(err, c.Release(context.WithoutCancel(ctx)))
 }
 
-// hasRoom returns an error if the writes would leave less than half of a file system's free space.
-func hasRoom(f *Folder, w *probe.PacedWrites) error {
+// checkRoom returns an error if the writes would leave less than half of a file system's free space.
+func checkRoom(f *Folder, w *probe.PacedWrites) error {
 	p, err := probe.Premises(f.root)
 	if err != nil {
 		return err
 	}
 	if _, need := w.Bytes(); p.FreeBytes >= 0 && 2*need > p.FreeBytes {
-		return fmt.Errorf("the writes need %s, but only %s are free in %s; use a smaller --neighbor-load, or a folder with more free space",
+		return fmt.Errorf("the writes need %s and as much must remain free, but only %s are free in %s; use a smaller --neighbor-load, or a folder with more free space",
 			text.Bytes(uint64(need)), text.Bytes(uint64(p.FreeBytes)), f.path)
 	}
 	return nil

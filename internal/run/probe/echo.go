@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -31,9 +32,9 @@ type Echo struct {
 const (
 	echoToken   = 16 // bytes
 	echoMessage = 64 // bytes; the size of a heartbeat is similar
-	// MostRoundTrips is the maximum number of messages on one connection.
-	MostRoundTrips = 10_000
-	echoIdle       = 10 * time.Second
+	// maxRoundTrips is the maximum number of messages on one connection.
+	maxRoundTrips = 10_000
+	echoIdle      = 10 * time.Second
 	// tripEvery is the interval between two messages. Back-to-back messages would measure only a
 	// moment.
 	tripEvery = 10 * time.Millisecond
@@ -74,7 +75,7 @@ func (e *Echo) serve(c *net.TCPConn, token []byte) {
 	defer func() { _ = c.Close() }()
 	defer context.AfterFunc(e.ctx, func() { _ = c.Close() })()
 	var b [echoMessage]byte
-	for i := range MostRoundTrips + 1 {
+	for i := range maxRoundTrips + 1 {
 		_ = c.SetDeadline(time.Now().Add(echoIdle))
 		message := b[:]
 		if i == 0 {
@@ -97,11 +98,11 @@ func (e *Echo) serve(c *net.TCPConn, token []byte) {
 }
 
 // RoundTrips sends n messages to the echo server at an address, one every 10 ms, and measures how
-// long each takes to return. It sends fewer messages if they take longer than `most` in total.
-func RoundTrips(ctx context.Context, address, token string, n int, most time.Duration) (r measure.RoundTrips, err error) {
+// long each takes to return. It sends fewer messages if they take longer than `limit` in total.
+func RoundTrips(ctx context.Context, address, token string, n int, limit time.Duration) (r measure.RoundTrips, err error) {
 	key, err := hex.DecodeString(token)
-	if err != nil || len(key) != echoToken || n < 1 || n > MostRoundTrips {
-		return r, fmt.Errorf("cannot measure %d round trips: the number must be from 1 to %d, with a token of %d bytes", n, MostRoundTrips, echoToken)
+	if err != nil || len(key) != echoToken || n < 1 || n > maxRoundTrips {
+		return r, fmt.Errorf("cannot measure %d round trips: the number must be from 1 to %d, with a token of %d bytes", n, maxRoundTrips, echoToken)
 	}
 	dialing, stop := context.WithTimeout(ctx, echoIdle)
 	defer stop()
@@ -113,15 +114,16 @@ func RoundTrips(ctx context.Context, address, token string, n int, most time.Dur
 	defer func() { _ = c.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	var out, in [echoMessage]byte
+	_ = c.SetDeadline(time.Now().Add(echoIdle)) // another program may have the port, and never reply
 	if _, err = c.Write(key); err == nil {
 		_, err = io.ReadFull(c, in[:echoToken])
 	}
 	if err != nil {
 		return r, tripError(ctx, address, err)
 	}
-	_ = c.SetDeadline(time.Now().Add(most + echoIdle))
+	_ = c.SetDeadline(time.Now().Add(limit + echoIdle))
 	began := time.Now()
-	for i := 0; i < n && time.Since(began) < most; i++ {
+	for i := 0; i < n && time.Since(began) < limit; i++ {
 		sent := time.Now()
 		if _, err = c.Write(out[:]); err == nil {
 			_, err = io.ReadFull(c, in[:])
@@ -168,5 +170,9 @@ func tripError(ctx context.Context, address string, err error) error {
 	if errors.As(err, &call) {
 		err = call.Err
 	}
-	return fmt.Errorf("cannot measure round trips to %s: %w; allow TCP connections between the hosts, also to ports without a fixed number", address, err)
+	remedy := "allow TCP connections between the hosts, to any port"
+	if to, parseErr := netip.ParseAddrPort(address); parseErr == nil && to.Addr().IsLoopback() {
+		remedy = "start the agent on that host with an --address that the other hosts can reach"
+	}
+	return fmt.Errorf("cannot measure round trips to %s: %w; %s", address, err, remedy)
 }

@@ -34,8 +34,8 @@ const (
 // its beginning. etcd allocates files of this size.
 const LogFile = 64 << 20
 
-// mostTogether is the maximum number of writes that are made together. It limits the memory.
-const mostTogether = 200
+// maxTogether is the maximum number of writes that are made together. It limits the memory.
+const maxTogether = 200
 
 // Bytes returns the maximum number of bytes that are written, and how many of them exist at the
 // same time.
@@ -181,7 +181,7 @@ func (p *Pacer) Run() error {
 	var now measure.WrittenSecond
 	total := int(p.Duration / p.Interval)
 	perSecond := int(time.Second / p.Interval)
-	sizes := make([]int, 0, mostTogether)
+	sizes := make([]int, 0, maxTogether)
 	busy := false // set if the previous sync ended after the next write was due
 	for next := 0; next < total; {
 		due := time.Duration(next) * p.Interval
@@ -198,7 +198,7 @@ func (p *Pacer) Run() error {
 			now.LateNS = max(now.LateNS, int64(start-due))
 			from = start // the delay was not caused by the disk
 		}
-		last := min(max(next, int(start/p.Interval)), total-1, next+mostTogether-1)
+		last := min(max(next, int(start/p.Interval)), total-1, next+maxTogether-1)
 		sizes = sizes[:0]
 		for i := next; i <= last; i++ {
 			sizes = append(sizes, p.Sizes[i%len(p.Sizes)])

@@ -181,11 +181,13 @@ func (s *surveying) disks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for i := range s.check.Hosts { // before any host calls add, which reads the writes of all hosts
+		s.check.Hosts[i].Writes = preflight.Writes{Sizes: s.Writes.Sizes, Interval: s.Writes.Interval}
+	}
 	began := time.Now()
 	group, writing := errgroup.WithContext(ctx)
 	for i := range s.hosts {
 		h := &s.check.Hosts[i]
-		h.Writes = preflight.Writes{Sizes: s.Writes.Sizes, Interval: s.Writes.Interval}
 		group.Go(func() error {
 			return s.hosts[i].WriteLog(writing, h.Dir, s.Writes, func(second measure.WrittenSecond) bool { return s.add(&h.Writes, second) })
 		})
@@ -199,7 +201,7 @@ func (s *surveying) disks(ctx context.Context) error {
 		return err
 	}
 	for i := range s.check.Hosts {
-		withheld(&s.check.Hosts[i], &before[i], &after[i])
+		setWithheld(&s.check.Hosts[i], &before[i], &after[i])
 	}
 	return nil
 }
@@ -243,9 +245,9 @@ func (s *surveying) sample(ctx context.Context) ([]host.Sample, error) {
 	return all, nil
 }
 
-// withheld sets the shares of the processor time that were withheld from a host between two
+// setWithheld sets the shares of the processor time that were withheld from a host between two
 // samples.
-func withheld(h *preflight.Host, before, after *host.Sample) {
+func setWithheld(h *preflight.Host, before, after *host.Sample) {
 	if a, b := before.Machine, after.Machine; a != nil && b != nil {
 		d := b.CPU.Sub(a.CPU)
 		if total := d.User + d.Nice + d.System + d.Idle + d.IOWait + d.IRQ + d.SoftIRQ + d.Steal; total > 0 {
@@ -270,8 +272,8 @@ func withheld(h *preflight.Host, before, after *host.Sample) {
 // clocks reads the offsets of the hosts' clocks.
 func (s *surveying) clocks() {
 	for i, t := range s.Targets {
-		if of, ok := t.Host.(host.ClockProvider); ok {
-			c := of.Clock()
+		if provider, ok := t.Host.(host.ClockProvider); ok {
+			c := provider.Clock()
 			h := &s.check.Hosts[i]
 			h.Ahead, h.AheadBound = new(c.Ahead), new(c.ErrorBound(measure.Now()))
 		}

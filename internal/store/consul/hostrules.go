@@ -55,8 +55,8 @@ func hostRules(disk kv.DiskRule) *kv.HostRules {
 }
 
 const (
-	leaderLease    = 500 * time.Millisecond // at raft_multiplier 1
-	mostMultiplier = 10
+	leaderLease   = 500 * time.Millisecond // at raft_multiplier 1
+	maxMultiplier = 10
 )
 
 // settingsFor computes raft_multiplier. Consul's document recommends 1 for production, and higher
@@ -64,10 +64,10 @@ const (
 // twice as long as a round trip and the longest write together.
 func settingsFor(m kv.Measured) []kv.Setting {
 	need := 2 * (m.P99RoundTrip + m.LongestWrite)
-	multiplier := min(max(1, int((need+leaderLease-1)/leaderLease)), mostMultiplier)
+	multiplier := min(max(1, int((need+leaderLease-1)/leaderLease)), maxMultiplier)
 	return []kv.Setting{{
 		Name: "raft_multiplier", Value: strconv.Itoa(multiplier),
-		Reason: fmt.Sprintf("the smallest value with a leader lease (500 ms × raft_multiplier) of twice a round trip and the longest write (%s together); 1 is recommended for production, and 5 is the default", text.Duration(float64(m.P99RoundTrip+m.LongestWrite))),
+		Reason: fmt.Sprintf("the smallest value with a leader lease (500 ms × raft_multiplier) of twice a round trip and the longest write (%s together); 1 is recommended for production, 5 is the default, and 10 is the maximum", text.Duration(float64(m.P99RoundTrip+m.LongestWrite))),
 		Source: resources,
 	}}
 }

@@ -45,7 +45,7 @@ func hostRules(disk kv.DiskRule) *kv.HostRules {
 				Remedy: "use a machine with dedicated CPUs, or raise the CPU limit", Source: faq,
 			},
 			{
-				Quantity: kv.Memory, AtLeast: 8e9 * mostlyUsable, Advice: true,
+				Quantity: kv.Memory, AtLeast: 8e9 * usableMemory, Advice: true,
 				Effect: "etcd's document calls 8 GB typical for production; small clusters run with less",
 				Remedy: "use a machine with 8 GB of memory if the cluster will be large", Source: machines,
 			},
@@ -54,26 +54,27 @@ func hostRules(disk kv.DiskRule) *kv.HostRules {
 	}
 }
 
-// mostlyUsable is the share of a machine's memory that remains after the kernel has reserved its
+// usableMemory is the share of a machine's memory that remains after the kernel has reserved its
 // part.
-const mostlyUsable = 0.9
+const usableMemory = 0.9
 
 // longestElection is the largest election timeout that the document "Tuning" permits.
-const longestElection = 50 * time.Second
+const longestElection = maxElection * time.Millisecond
 
 // settingsFor computes the heartbeat interval and the election timeout as etcd's document "Tuning"
 // recommends. The interval is about the round-trip time, and each of the two times is the total
 // time from a request to its response, which contains the disk's delay. The timeout is at least 10
-// round trips and 10 intervals. The results are never below etcd's defaults.
+// round trips and 10 intervals. The results are never below etcd's defaults. The timeout is at most
+// 50 s, and the interval is at most a fifth of that, because etcd refuses shorter timeouts.
 func settingsFor(m kv.Measured) []kv.Setting {
 	delay := m.MeanRoundTrip + m.P99Write
 	const usualHeartbeat, usualElection = defaultHeartbeat * time.Millisecond, defaultElection * time.Millisecond
-	heartbeat := max(usualHeartbeat, roundUp(delay, 10*time.Millisecond))
+	heartbeat := min(max(usualHeartbeat, roundUp(delay, 10*time.Millisecond)), longestElection/5)
 	election := min(max(usualElection, 10*heartbeat, roundUp(electionRTTs*m.MeanRoundTrip, 100*time.Millisecond), roundUp(2*m.LongestWrite, 100*time.Millisecond)), longestElection)
 	why := fmt.Sprintf("about one round trip (%s) and one write (p99 %s); not below the default of %v", text.Duration(float64(m.MeanRoundTrip)), text.Duration(float64(m.P99Write)), usualHeartbeat)
 	return []kv.Setting{
 		{Name: "heartbeat-interval", Value: milliseconds(heartbeat), Reason: why, Source: tuning},
-		{Name: "election-timeout", Value: milliseconds(election), Reason: fmt.Sprintf("at least 10 heartbeat intervals and 10 round trips, and twice the longest write (%s); not below the default of %v", text.Duration(float64(m.LongestWrite)), usualElection), Source: tuning},
+		{Name: "election-timeout", Value: milliseconds(election), Reason: fmt.Sprintf("at least 10 heartbeat intervals and 10 round trips, and twice the longest write (%s); not below the default of %v, and not above the maximum of %v", text.Duration(float64(m.LongestWrite)), usualElection, longestElection), Source: tuning},
 	}
 }
 

@@ -77,19 +77,21 @@ func measured(disk func(*rand.Rand) func(time.Duration) time.Duration, rule kv.D
 	return c
 }
 
-// atMost fails if the share hits / of is above `most` by more than its standard error permits.
-func atMost(t *testing.T, what string, hits, of int, most float64) {
+// atMost fails if the share hits / total is above the limit by more than its standard error permits.
+func atMost(t *testing.T, what string, hits, total int, limit float64) {
 	t.Helper()
 	slack := 0.0
-	if of < documentedRuns {
-		slack = 3 * math.Sqrt(most*(1-most)/float64(of))
+	if total < documentedRuns {
+		slack = 3 * math.Sqrt(limit*(1-limit)/float64(total))
 	}
-	if share := float64(hits) / float64(of); share > most+slack {
-		t.Errorf("%s: %.3f of %d, more than %v", what, share, of, most)
+	if share := float64(hits) / float64(total); share > limit+slack {
+		t.Errorf("%s: %.3f of %d, more than %v", what, share, total, limit)
 	}
 }
 
-func percent(hits, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(hits)/float64(of)) }
+func percent(hits, total int) string {
+	return fmt.Sprintf("%.1f %%", 100*float64(hits)/float64(total))
+}
 
 // Good disks rarely fail, and bad disks rarely pass. Most disks are decided within five minutes.
 func TestDisksAreRarelyJudgedWrongly(t *testing.T) {

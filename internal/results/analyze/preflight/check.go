@@ -59,9 +59,9 @@ type TripTimes struct {
 	Mean time.Duration
 	// Jitter is the mean difference between two consecutive round trips.
 	Jitter time.Duration
-	// LeastP99 is a lower bound of the p99: it is above the true p99 in at most FalseAlarms of all
+	// MinP99 is a lower bound of the p99: it is above the true p99 in at most FalseAlarms of all
 	// measurements. It is 0 if there are too few round trips.
-	LeastP99 time.Duration
+	MinP99 time.Duration
 	// Loss is the share of the segments that were retransmitted, or -1 if it is unknown.
 	Loss float64
 }
@@ -84,16 +84,16 @@ func (p *Pair) Times() (t TripTimes) {
 		t.Loss = float64(p.Trips.Retransmitted) / float64(p.Trips.Segments)
 	}
 	t.Times = timesOf(all) // sorts the round trips
-	if beyond := surelyBeyond(len(all), 0.01); beyond <= len(all) {
-		t.LeastP99 = all[len(all)-beyond]
+	if beyond := countBeyond(len(all), 0.01); beyond <= len(all) {
+		t.MinP99 = all[len(all)-beyond]
 	}
 	return t
 }
 
-// surelyBeyond returns the smallest number of values, of n, that are rarely all among the largest
+// countBeyond returns the smallest number of values, of n, that are rarely all among the largest
 // `share` of their population: the probability is at most FalseAlarms. So the smallest of these
 // values is below the percentile of the population.
-func surelyBeyond(n int, share float64) (k int) {
+func countBeyond(n int, share float64) (k int) {
 	for k = 1; k <= n; k++ {
 		if mathext.RegIncBeta(float64(k), float64(n-k+1), share) <= FalseAlarms {
 			return k
@@ -163,7 +163,7 @@ func (c *Check) pairValue(p *Pair, q kv.HostQuantity) (value float64, ok bool) {
 	case kv.MeanRoundTrip:
 		return t.Mean.Seconds(), t.Count > 0
 	case kv.P99RoundTrip:
-		return t.LeastP99.Seconds(), t.LeastP99 > 0
+		return t.MinP99.Seconds(), t.MinP99 > 0
 	case kv.ClockDifference:
 		d, ok := c.clockDifference(p)
 		return d.Seconds(), ok

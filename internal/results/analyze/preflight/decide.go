@@ -87,15 +87,15 @@ const (
 	badStalls  = 1.0 / 60
 )
 
-// decideStalls tests whether stalls are rare. stalls is the number of phases with writes beyond the
-// limit. It is the same test as in decideShare, for a Poisson process.
+// decideStalls tests whether stalls are rare. `stalls` is the result of countStalls. It is the same
+// test as in decideShare, for a Poisson process.
 func decideStalls(stalls, seconds, hosts int) Decision {
 	evidence := float64(stalls)*math.Log(badStalls/goodStalls) - (badStalls-goodStalls)*float64(seconds)
 	return decide(evidence, seconds, hosts)
 }
 
-// mostMore is the longest additional time that a decision suggests.
-const mostMore = time.Hour
+// maxMore is the longest additional time that a decision suggests.
+const maxMore = time.Hour
 
 // decide compares the evidence, which is the logarithm of a likelihood ratio, with the bounds of
 // the sequential test.
@@ -115,10 +115,28 @@ func decide(evidence float64, seconds, hosts int) Decision {
 		target = pass
 	}
 	more := math.Ceil((target - evidence) / evidence * float64(seconds))
-	if !(more > 0) || more > mostMore.Seconds() {
+	if !(more > 0) || more > maxMore.Seconds() {
 		return Decision{State: CannotTell}
 	}
 	return Decision{State: CannotTell, More: time.Duration(more) * time.Second}
+}
+
+// countStalls returns the number of slow phases. A phase counts once for every longestPhase seconds
+// that it lasts. Otherwise, a disk that is always slow would have a single stall, and would pass
+// after some minutes.
+func countStalls(slow []float64) (n int) {
+	length := 0 // of the current phase, in seconds
+	for _, share := range slow {
+		if share == 0 {
+			length = 0
+			continue
+		}
+		if length%longestPhase == 0 {
+			n++
+		}
+		length++
+	}
+	return n
 }
 
 // phases returns the number of uninterrupted sequences of values above 0.

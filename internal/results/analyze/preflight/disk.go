@@ -151,7 +151,7 @@ type DiskFinding struct {
 	Decision
 	Rule   kv.DiskRule
 	Slow   Share // share of the writes that were slower than the limit
-	Stalls int   // number of phases with such writes
+	Stalls int   // number of phases with such writes; see countStalls
 	Trend  Trend
 	Reason string // one sentence
 }
@@ -164,7 +164,7 @@ func (w *Writes) Decide(rule kv.DiskRule, size, hosts int) Decision {
 		if rule.Percentile < 100 {
 			return decideShare(slow, 1-rule.Percentile/100, hosts)
 		}
-		return decideStalls(phases(slow), len(slow), hosts)
+		return decideStalls(countStalls(slow), len(slow), hosts)
 	}
 	d := test(slow)
 	if d.State != Pass {
@@ -210,7 +210,7 @@ func judgeDisk(h *Host, rules *kv.HostRules, hosts int) DiskFinding {
 	}
 	f.Trend = findTrend(w.typical())
 	slow := w.slow(size, rule.Limit)
-	f.Slow, f.Stalls = shareOf(slow), phases(slow)
+	f.Slow, f.Stalls = shareOf(slow), countStalls(slow)
 	f.Reason = f.explain(len(w.Seconds), w.Times(size))
 	return f
 }
@@ -226,7 +226,7 @@ func (f *DiskFinding) explain(measured int, t Times) string {
 		words = fmt.Sprintf("%s in %s took %s or more; the longest write took %s", text.Plural(uint64(f.Stalls), "stall"), lasted, limit, text.Duration(float64(t.Max)))
 	}
 	switch {
-	case f.Trend.StepAt > 0 && f.State != Fail:
+	case f.Trend.StepAt > 0:
 		words += fmt.Sprintf("; after %d s, the typical time rose from %s to %s, as when burst credits end", f.Trend.StepAt, text.Duration(float64(f.Trend.StepFrom)), text.Duration(float64(f.Trend.StepTo)))
 	case f.Trend.Growth > 1 && f.State == CannotTell && !math.IsInf(f.Trend.Growth, 0):
 		words += fmt.Sprintf("; the typical time grows by a factor of %s per hour", text.Number(f.Trend.Growth))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Verdict is the result of all rules of a store.
@@ -54,8 +55,10 @@ func (c *Check) Judge(store string, rules *kv.HostRules) {
 		switch {
 		case f.State > v.State:
 			v.State, v.More = f.State, f.More
-		case f.State == v.State:
+		case f.State == v.State && f.More > 0 && v.More > 0:
 			v.More = max(v.More, f.More)
+		case f.State == v.State: // more time would not decide all rules
+			v.More = 0
 		}
 	}
 	if rules.Settings != nil && len(c.Pairs) > 0 {
@@ -72,21 +75,18 @@ func (c *Check) Verdict(store string) *Verdict {
 	return nil
 }
 
-// remedies for a slow disk, and for a disk about which nothing is decided.
+// The remedies for a slow disk, and for a folder whose files are in memory.
 const (
 	fasterDisk = "use a local SSD or NVMe disk, or stop other programs that write to this disk"
 	durable    = "use a folder on a disk"
 )
 
-// mostBusy is the share of busy processor time above which writes may be slow because a CPU is not
-// free. It is the limit that docs/reference/limits.md contains for the CPU.
-const mostBusy = 0.85
-
-// disk applies the disk rule to one host.
+// disk applies the disk rule to one host. On a machine with full CPUs, writes may be slow because no
+// CPU is free.
 func (c *Check) disk(h *Host, rules *kv.HostRules) Finding {
 	d := judgeDisk(h, rules, len(c.Hosts))
 	f := Finding{What: "disk", State: d.State, More: d.More, Where: []string{h.Name}, Reason: d.Reason, Source: rules.Document, Disk: &d}
-	if d.Slow.Value > 0 && d.State != Pass && h.Busy >= mostBusy {
+	if d.Slow.Value > 0 && d.State != Pass && h.Busy >= verdict.FullMachine {
 		f.Reason += fmt.Sprintf("; the CPUs were %s busy, which may be the cause", text.Percent(h.Busy, 0))
 	}
 	switch {
@@ -94,7 +94,7 @@ func (c *Check) disk(h *Host, rules *kv.HostRules) Finding {
 		f.Remedy = durable
 	case d.State == Fail:
 		f.Remedy = fasterDisk
-	case d.State == CannotTell && d.More == 0 && h.Busy >= mostBusy:
+	case d.State == CannotTell && d.More == 0 && h.Busy >= verdict.FullMachine:
 		f.Remedy = "repeat the check while other programs do not use the CPUs"
 	case d.State == CannotTell && d.More > 0:
 		f.Remedy = "measure longer: " + Lasting(d.More) + " would decide"

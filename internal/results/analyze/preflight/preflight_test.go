@@ -145,6 +145,19 @@ func TestStalls(t *testing.T) {
 	}
 }
 
+// A disk that always exceeds a limit for the longest write fails and never passes, also with other
+// hosts, because a long slow phase counts as several stalls.
+func TestAlwaysStalling(t *testing.T) {
+	for _, seconds := range []int{25, 600} {
+		w := writesOf(seconds, steady(700*ms))
+		c, rules := set(w, w, w)
+		rules.Disk = kv.DiskRule{Percentile: 100, Limit: 500 * time.Millisecond}
+		if v := judged(c, rules); v.State != Fail {
+			t.Errorf("%d s: %v", seconds, v.State)
+		}
+	}
+}
+
 // A file system in memory fails, and a network file system fails if the store does not support it.
 func TestFileSystems(t *testing.T) {
 	c, rules := set(writesOf(250, steady(ms)))
@@ -191,6 +204,14 @@ func TestRules(t *testing.T) {
 	c.Pairs[0], c.Verdicts, rules.Rules = Pair{From: "db1", To: "db2", Failure: "no route"}, nil, []kv.HostRule{trip}
 	if v = judged(c, rules); v.State != CannotTell || v.Findings[2].Reason != "no route" {
 		t.Errorf("a pair that was not measured: %+v", v)
+	}
+	// More time decides the disks, but does not measure the pair.
+	for i := range c.Hosts {
+		c.Hosts[i].Writes = writesOf(100, steady(ms))
+	}
+	c.Verdicts = nil
+	if v = judged(c, rules); v.State != CannotTell || v.Findings[0].More == 0 || v.More != 0 {
+		t.Errorf("short writes and a pair that was not measured: %v more, %+v", v.More, v)
 	}
 }
 

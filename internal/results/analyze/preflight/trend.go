@@ -23,17 +23,17 @@ type Trend struct {
 
 // Limits for a step and for a growth.
 const (
-	leastSide   = 10  // seconds on each side of a step
-	leastRise   = 1.5 // factor of a step
-	leastSigmas = 4   // of the difference, in standard errors
-	// fewestSeconds is the shortest measurement in which a change is sought.
-	fewestSeconds = 30
+	minSide   = 10  // seconds on each side of a step
+	minRise   = 1.5 // factor of a step
+	minSigmas = 4   // of the difference, in standard errors
+	// minSeconds is the shortest measurement in which a change is sought.
+	minSeconds = 30
 )
 
 // findTrend finds a step or a growth in the typical times of all seconds. If both are significant,
 // it chooses the one that describes the times better.
 func findTrend(typical []time.Duration) (c Trend) {
-	if len(typical) < fewestSeconds {
+	if len(typical) < minSeconds {
 		return c
 	}
 	logs := make([]float64, len(typical))
@@ -52,7 +52,7 @@ func findTrend(typical []time.Duration) (c Trend) {
 	}
 	deviation := standardError(rest, 1/float64(at)+1/float64(len(logs)-at))
 	rise := after - before
-	step := rise >= math.Log(leastRise) && rise >= leastSigmas*deviation
+	step := rise >= math.Log(minRise) && rise >= minSigmas*deviation
 	growth, left := growthOf(logs)
 	switch {
 	case step && stat.PopVariance(rest) <= left:
@@ -72,7 +72,7 @@ func bestSplit(series []float64) (at int) {
 	}
 	left, best := 0.0, math.Inf(-1)
 	for i, x := range series {
-		if k, rest := float64(i), float64(len(series)-i); i >= leastSide && len(series)-i >= leastSide {
+		if k, rest := float64(i), float64(len(series)-i); i >= minSide && len(series)-i >= minSide {
 			if gain := left*left/k + (total-left)*(total-left)/rest; gain > best {
 				at, best = i, gain
 			}
@@ -99,7 +99,7 @@ func growthOf(logs []float64) (factor, variance float64) {
 		rest[i] = y - mean - slope*(float64(i)-middle)
 	}
 	variance = stat.PopVariance(rest)
-	if slope <= 0 || slope < leastSigmas*standardError(rest, 1/squares) {
+	if slope <= 0 || slope < minSigmas*standardError(rest, 1/squares) {
 		return 0, variance
 	}
 	return math.Exp(min(slope*3600, 50)), variance
