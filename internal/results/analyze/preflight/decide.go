@@ -89,9 +89,13 @@ const (
 
 // decideStalls tests whether stalls are rare. `stalls` is the result of countStalls. It is the same
 // test as in decideShare, for a Poisson process.
+// One stall never fails a disk, because a good disk may also have one at the beginning.
 func decideStalls(stalls, seconds, hosts int) Decision {
 	evidence := float64(stalls)*math.Log(badStalls/goodStalls) - (badStalls-goodStalls)*float64(seconds)
-	return decide(evidence, seconds, hosts)
+	if d := decide(evidence, seconds, hosts); stalls > 1 || d.State != Fail {
+		return d
+	}
+	return Decision{State: CannotTell}
 }
 
 // maxMore is the longest additional time that a decision suggests.

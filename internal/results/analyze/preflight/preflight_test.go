@@ -130,7 +130,7 @@ func TestStalls(t *testing.T) {
 		at      []int
 		want    State
 	}{
-		{120, nil, CannotTell}, {182, nil, Pass}, {120, []int{40}, CannotTell}, {120, []int{40, 41}, CannotTell}, {120, []int{40, 80}, Fail},
+		{120, nil, CannotTell}, {182, nil, Pass}, {10, []int{3}, CannotTell}, {120, []int{40}, CannotTell}, {120, []int{40, 41}, CannotTell}, {120, []int{40, 80}, Fail},
 	} {
 		c, rules := set(writesOf(test.seconds, func(s, i int) int64 {
 			if i == 0 && slices.Contains(test.at, s) {
