@@ -131,7 +131,7 @@ func checkBand(t *testing.T, whole *OverTime, repeats []*OverTime, panel string,
 func TestCombineLeavesOutDoubtfulRepeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	repeats := []*OverTime{randomRepeat(r, 1, false), randomRepeat(r, 2, false), randomRepeat(r, 3, false)}
-	row := &Row{Trials: []*record.Trial{repeats[0].Trial}}
+	row := &Row{Trials: []*record.Trial{repeats[0].Trial, repeats[1].Trial, repeats[2].Trial}}
 	state := func(states ...verdict.State) *OverTime {
 		for i, s := range states {
 			repeats[i].Trial.Verdict.State = s

@@ -82,8 +82,8 @@ func interleaveRepeats(rows []*analyze.Row) (all []*record.Trial) {
 }
 
 // drawRows reads and draws the trials with charts, and omits trials for which no chart was selected.
-// It keeps the data of a repeat only if the repeat has charts of its own. problems contains
-// sentences about data that cannot be read.
+// It keeps the data of a repeat only if the repeat has its charts in a separate section. problems
+// contains sentences about data that cannot be read.
 func drawRows(shown shownTrials) (all []drawnRow, problems []string) {
 	for _, r := range shown.rows {
 		one := drawnRow{row: r}
