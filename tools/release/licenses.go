@@ -53,7 +53,7 @@ func (r *release) collectLicenses(ctx context.Context, b *build) error {
 		return err
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("Go's folder %s contains no licence, but a release must contain it; use Go from https://go.dev/dl", strings.TrimSpace(root))
+		return fmt.Errorf("the folder of Go, %s, contains no licence, but a release must contain it; use Go from https://go.dev/dl", strings.TrimSpace(root))
 	}
 	for d := json.NewDecoder(strings.NewReader(out)); ; {
 		var p listed
