@@ -10,8 +10,8 @@
 set -euo pipefail
 
 if [ "$(id -u)" != 0 ]; then
-	echo "Skipped: only root can create root file systems and namespaces."
-	exit 0
+	echo "This test needs root, because only root can create root file systems and namespaces. Run it with sudo." >&2
+	exit 1
 fi
 dist=$(realpath "$1") cache=$(realpath -m "$2")
 arch=$(dpkg --print-architecture)
