@@ -53,7 +53,7 @@ func TestPlanRefuses(t *testing.T) {
 		"put --endpoints b:1,a:1/app":           `the endpoint "a:1/app" has a path; write a:1; if all keys must begin with that path, also set --prefix to /app/`,
 		"put --endpoints http://a:1/v1":         `the endpoint "a:1/v1" has a path; write a:1; if all keys must begin with that path, also set --prefix to /v1/`,
 		"put --endpoints http://r:secret@a:1/":  `the endpoint at a:1 contains a user name or password; write only a:1, and give the credentials with --user`,
-		"put --endpoints http://r:s/ec%ret@a:1": `the endpoint a:1 has credentials`,
+		"put --endpoints http://r:s/ec%ret@a:1": `the endpoint at a:1 contains a user name or password`,
 		"put --endpoints ftp://r:secret@a:1":    `the endpoint "ftp://a:1" begins with neither`,
 		"put --endpoints a:1,a:1":               "the endpoint a:1 is given twice",
 		"put --endpoints ftp://a:1":             `the endpoint "ftp://a:1" begins with neither http:// nor https://; write HOST:PORT`,
