@@ -116,7 +116,11 @@ func machineRows(c *preflight.Check) (rows [][]string) {
 		}
 		clock := text.Dash
 		if h.Ahead != nil {
-			clock = fmt.Sprintf("%+.3f ms ± %s", float64(h.Ahead.Microseconds())/1e3, text.Duration(float64(*h.AheadBound)))
+			sign := ""
+			if *h.Ahead >= 0 {
+				sign = "+"
+			}
+			clock = fmt.Sprintf("%s%s ms ± %s", sign, text.Milliseconds(float64(*h.Ahead), 3), text.Duration(float64(*h.AheadBound)))
 		}
 		rows = append(rows, []string{text.Line(h.Name, text.MaxOutput), cpus, bytesOrDash(p.MemoryBytes), bytesOrDash(p.SwapBytes), countOrDash(p.OpenFiles), clock})
 	}
