@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
@@ -89,6 +90,22 @@ func (e encoded) Claim(ctx context.Context, parent string) (host.Claim, error) {
 		return nil, err
 	}
 	return encodedClaim{c}, nil
+}
+
+func (e encoded) Premises(ctx context.Context, dir string) (measure.Premises, error) {
+	p, err := e.on.(host.Surveyor).Premises(ctx, cross(dir))
+	return cross(p), err
+}
+
+func (e encoded) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error {
+	return e.on.(host.Surveyor).WriteLog(ctx, cross(dir), cross(w), func(s measure.WrittenSecond) bool { return second(cross(s)) })
+}
+
+func (e encoded) Echo(ctx context.Context) (*host.Echo, error) { return e.on.(host.Surveyor).Echo(ctx) }
+
+func (e encoded) RoundTrips(ctx context.Context, address, token string, n int) (measure.RoundTrips, error) {
+	r, err := e.on.(host.Surveyor).RoundTrips(ctx, cross(address), cross(token), cross(n))
+	return cross(r), err
 }
 
 func (e encoded) MakeDir(ctx context.Context, path string) error {
