@@ -164,7 +164,7 @@ func judgementText(c *analyze.Change) string {
 	case c.IntervalLackReason != "":
 		return fmt.Sprintf("%s: %s", j.Word, c.IntervalLackReason)
 	case j.MoreIsLowerBound:
-		return fmt.Sprintf("%s: needs %s or more repeats", j.Word, text.Count(uint64(j.MoreRepeats)))
+		return fmt.Sprintf("%s: needs at least %s", j.Word, text.Plural(uint64(j.MoreRepeats), "more repeat"))
 	}
 	return fmt.Sprintf("%s: needs %s", j.Word, text.Plural(uint64(j.MoreRepeats), "more repeat"))
 }

@@ -84,7 +84,7 @@ func TestCompareWithoutIntervals(t *testing.T) {
 	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"+0.0 %              -  unclear: needs 1 or more repeats", "An interval needs 5 repeats on both sides."} {
+	for _, want := range []string{"+0.0 %              -  unclear: needs at least 1 more repeat", "An interval needs 5 repeats on both sides."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
