@@ -98,6 +98,9 @@ func HistoryPoints(s *history.Series) *Table {
 	return t
 }
 
+// isTooShort reports whether a series has too few runs for a change to be found.
+func isTooShort(s *history.Series) bool { return s.CountUsable() < changepoint.MinPoints }
+
 // historySummary states in one sentence how many series changed.
 func historySummary(h *history.History, changed int) string {
 	over := text.Plural(uint64(h.Runs), "run")
@@ -108,8 +111,20 @@ func historySummary(h *history.History, changed int) string {
 			over = text.Plural(uint64(h.Runs), "run") + " on " + first
 		}
 	}
-	if changed == 0 {
-		return fmt.Sprintf("No change%s in %s, over %s.", h.SelectionText, text.CountNoun(uint64(len(h.Series)), "series", "series"), over)
+	short := 0
+	for i := range h.Series {
+		if isTooShort(&h.Series[i]) {
+			short++
+		}
+	}
+	all := text.CountNoun(uint64(len(h.Series)), "series", "series")
+	switch {
+	case changed == 0 && short == len(h.Series):
+		return fmt.Sprintf("%s over %s: too short to judge.", all, over)
+	case changed == 0 && short > 0:
+		return fmt.Sprintf("No change%s in %s, over %s; %d of them are too short to judge.", h.SelectionText, all, over, short)
+	case changed == 0:
+		return fmt.Sprintf("No change%s in %s, over %s.", h.SelectionText, all, over)
 	}
 	has := "have a change"
 	if changed == 1 {
@@ -175,7 +190,7 @@ func historyNotes(h *history.History) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s: %s %s off the previous level. This is not yet a change; more runs are needed to confirm it.", s.Name(), which, text.SignedPercent(s.UnconfirmedShare)))
 		}
 		switch {
-		case s.CountUsable() < changepoint.MinPoints:
+		case isTooShort(s):
 			short = append(short, s.Name())
 		case len(s.Changes) == 0:
 			same = append(same, s.Name())
