@@ -44,10 +44,10 @@ image: build-static
 # Builds the files of a release from the current commit, in the folder `dist`: docs/install.md. The
 # bytes depend only on the commit and the version of Go. PLATFORMS=linux/amd64 builds fewer files.
 .PHONY: release test-release vulnerabilities
-PLATFORMS ?= linux/amd64,linux/arm64,linux/riscv64,darwin/amd64,darwin/arm64
+PLATFORMS ?=
 release: $(NFPM)
 	rm -rf dist
-	go run ./tools/release -nfpm $(NFPM) -platforms $(PLATFORMS) -to dist
+	go run ./tools/release -nfpm $(NFPM) $(if $(PLATFORMS),-platforms $(PLATFORMS)) -to dist
 
 # Installs the files in `dist` in new Debian root file systems, runs them there, and removes them
 # again. Needs root, and some minutes the first time. Run `make release` before.

@@ -61,11 +61,7 @@ func (r *release) packArchives() error {
 // pack writes files into a folder in a tar.gz. They belong to root and have the commit's time.
 func pack(to, folder string, all []document, date time.Time) error {
 	var b bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	out := tar.NewWriter(zip)
+	out := tar.NewWriter(&b)
 	for _, d := range all {
 		contents, err := os.ReadFile(d.path)
 		if err != nil {
@@ -84,18 +80,11 @@ func pack(to, folder string, all []document, date time.Time) error {
 	if err := out.Close(); err != nil {
 		return err
 	}
-	if err := zip.Close(); err != nil {
-		return err
-	}
-	return os.WriteFile(to, b.Bytes(), 0o644)
+	return writeCompressed(to, b.Bytes())
 }
 
-// compress writes a copy of a file, compressed by gzip without a name and a time.
-func compress(to, from string) error {
-	contents, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
+// writeCompressed writes a file, compressed by gzip without a name and a time.
+func writeCompressed(to string, contents []byte) error {
 	var b bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {

@@ -5,12 +5,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // allPlatforms are the platforms of a release.
@@ -22,13 +26,13 @@ func main() {
 	flag.StringVar(&r.source.dir, "source", ".", "the checkout to build")
 	flag.StringVar(&r.to, "to", "dist", "folder for the files, which must be empty or absent")
 	flag.StringVar(&platforms, "platforms", allPlatforms, "platforms, as SYSTEM/ARCHITECTURE,...")
-	flag.StringVar(&r.nfpm, "nfpm", "", "path of nfpm, which writes the deb and rpm packages; without it, there are none")
+	flag.StringVar(&r.nfpm, "nfpm", "", "path of the program nfpm, which writes deb and rpm packages; if empty, none are written")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := r.run(ctx, strings.Split(platforms, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -42,16 +46,25 @@ type release struct {
 	to     string // folder for the files of the release
 	work   string // temporary folder
 	main   string // package of the program
-	nfpm   string
+	nfpm   string // path of the program nfpm, or empty to write no packages
 	builds []*build
 	// writeManual writes man pages and completions into the folders man and completions of work.
 	writeManual func(context.Context, *release) error
 }
 
-// run builds everything. It leaves no partial release in the folder r.to.
+// run builds everything. If it fails, it leaves no partial release in the folder r.to.
 func (r *release) run(ctx context.Context, platforms []string) (err error) {
-	if entries, err := os.ReadDir(r.to); err == nil && len(entries) > 0 {
-		return fmt.Errorf("the folder %s is not empty; remove it, or name another folder with -to", r.to)
+	restore, err := r.createFolder()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			restore()
+		}
+	}()
+	if r.nfpm, err = findProgram(r.nfpm); err != nil {
+		return err
 	}
 	if err := r.source.read(ctx); err != nil {
 		return err
@@ -60,14 +73,6 @@ func (r *release) run(ctx context.Context, platforms []string) (err error) {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(r.work) }() // a leftover in the temporary folder is harmless
-	if err := os.MkdirAll(r.to, 0o755); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.RemoveAll(r.to) // err is more important
-		}
-	}()
 	if err := r.writeManual(ctx, r); err != nil {
 		return err
 	}
@@ -94,6 +99,45 @@ func (r *release) run(ctx context.Context, platforms []string) (err error) {
 		}
 	}
 	return r.print()
+}
+
+// createFolder creates the folder r.to, which must be empty or absent. The function restore removes
+// the folder again or, if it existed before, empties it.
+func (r *release) createFolder() (restore func(), err error) {
+	entries, err := os.ReadDir(r.to)
+	existed := err == nil
+	switch {
+	case len(entries) > 0:
+		return nil, fmt.Errorf("the folder %s is not empty; remove it, or name another folder with -to", r.to)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	if err := os.MkdirAll(r.to, 0o755); err != nil {
+		return nil, err
+	}
+	return func() {
+		if !existed {
+			_ = os.RemoveAll(r.to) // the error that stopped the release is more important
+			return
+		}
+		entries, _ := os.ReadDir(r.to) // as above
+		for _, e := range entries {
+			_ = os.RemoveAll(r.path(e.Name())) // as above
+		}
+	}, nil
+}
+
+// findProgram returns the absolute path of the program that -nfpm names, because nfpm runs in another
+// folder. It returns an empty string for an empty name.
+func findProgram(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("-nfpm: %w; name the program nfpm, or omit -nfpm to write no packages", err)
+	}
+	return filepath.Abs(path)
 }
 
 // path returns the path of a file of the release.

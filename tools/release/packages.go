@@ -91,8 +91,12 @@ func (r *release) compressPages() ([]string, error) {
 	}
 	var pages []string
 	for _, e := range entries {
+		page, err := os.ReadFile(filepath.Join(r.work, "man", e.Name()))
+		if err != nil {
+			return nil, err
+		}
 		to := filepath.Join(dir, e.Name()+".gz")
-		if err := compress(to, filepath.Join(r.work, "man", e.Name())); err != nil {
+		if err := writeCompressed(to, page); err != nil {
 			return nil, err
 		}
 		pages = append(pages, to)

@@ -35,8 +35,9 @@ type provenance struct {
 	} `json:"runDetails"`
 }
 
-// writeProvenance states from which commit and how every file was built. It has no times and names
-// no machine, so that a second build results in the same bytes.
+// writeProvenance writes the commit, the command and the version of Go that every file was built
+// with. It writes no times and no names of machines, so that a second build results in the same
+// bytes.
 func (r *release) writeProvenance() error {
 	s := statement{Type: "https://in-toto.io/Statement/v1", PredicateType: "https://slsa.dev/provenance/v1"}
 	entries, err := os.ReadDir(r.to)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -44,17 +45,27 @@ func clone(t *testing.T, name string) string {
 	return dir
 }
 
-// nfpmPath returns the path of the nfpm that `make release` has installed, or an empty string.
-func nfpmPath() string {
+// nfpmPath returns the path of the nfpm whose version the Makefile pins, or an empty string if
+// `make release` has not installed it.
+func nfpmPath(t *testing.T) string {
+	t.Helper()
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^NFPM_VERSION := (\S+)$`).FindSubmatch(makefile)
+	if version == nil {
+		t.Fatal("the Makefile does not set NFPM_VERSION")
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
-	found, _ := filepath.Glob(filepath.Join(cache, "quorumbench", "tools", "nfpm-*", "nfpm"))
-	if len(found) == 0 {
+	path := filepath.Join(cache, "quorumbench", "tools", "nfpm-"+string(version[1]), "nfpm")
+	if _, err := os.Stat(path); err != nil {
 		return ""
 	}
-	return found[len(found)-1]
+	return path
 }
 
 // onePage writes one man page and the completions, instead of all of them.
@@ -91,8 +102,9 @@ func released(t *testing.T, r *release, platforms ...string) map[string][]byte {
 }
 
 // small returns a release whose program is another, smaller one of this repository.
-func small(clone string) *release {
-	return &release{source: source{dir: clone}, main: "./tools/image", nfpm: nfpmPath(), writeManual: onePage}
+func small(t *testing.T, clone string) *release {
+	t.Helper()
+	return &release{source: source{dir: clone}, main: "./tools/image", nfpm: nfpmPath(t), writeManual: onePage}
 }
 
 func checkSame(t *testing.T, x, y map[string][]byte) {
@@ -110,7 +122,7 @@ func checkSame(t *testing.T, x, y map[string][]byte) {
 // Two clones in different folders result in the same files. In CI, the program is a small one.
 func TestSameBytesInTwoFolders(t *testing.T) {
 	settle.SkipUnderRace(t)
-	first, second := small(clone(t, "here")), small(clone(t, "another-folder"))
+	first, second := small(t, clone(t, "here")), small(t, clone(t, "another-folder"))
 	platforms := []string{"linux/amd64", "linux/arm64"}
 	files := released(t, first, platforms...)
 	checkSame(t, files, released(t, second, platforms...))
@@ -131,7 +143,7 @@ func TestWholeRelease(t *testing.T) {
 		platforms = p
 	}
 	build := func(name string) map[string][]byte {
-		r := &release{source: source{dir: clone(t, name)}, main: "./cmd/quorumbench", nfpm: nfpmPath(), writeManual: writeManual}
+		r := &release{source: source{dir: clone(t, name)}, main: "./cmd/quorumbench", nfpm: nfpmPath(t), writeManual: writeManual}
 		return released(t, r, strings.Split(platforms, ",")...)
 	}
 	first := build("here")
@@ -300,10 +312,52 @@ func TestSelectVersion(t *testing.T) {
 	}
 }
 
-// A release is refused if its commit does not describe it, and if its folder has files.
+// createFolder's function restore removes a new folder, and empties a folder that existed.
+func TestFolderIsRestored(t *testing.T) {
+	for name, existed := range map[string]bool{"new": false, "old": true} {
+		r := &release{to: filepath.Join(t.TempDir(), name)}
+		if existed {
+			if err := os.Mkdir(r.to, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		restore, err := r.createFolder()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(r.path("x"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		restore()
+		if entries, err := os.ReadDir(r.to); len(entries) > 0 || existed != (err == nil) {
+			t.Errorf("%s: %v, %v", name, entries, err)
+		}
+	}
+}
+
+// findProgram finds a program by a relative path, and refuses a missing program.
+func TestFindProgram(t *testing.T) {
+	t.Chdir(t.TempDir())
+	want, err := filepath.Abs("nfpm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := findProgram("./nfpm"); err == nil || !strings.Contains(err.Error(), "or omit -nfpm") {
+		t.Errorf("a missing program: %v", err)
+	}
+	if err := os.WriteFile(want, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := findProgram("./nfpm"); got != want || err != nil {
+		t.Errorf("%q, not %q: %v", got, want, err)
+	}
+}
+
+// A release is refused if its commit does not describe it, if its folder has files, and if nfpm is
+// missing.
 func TestRefused(t *testing.T) {
 	dir := clone(t, "changed")
-	r := small(dir)
+	r := small(t, dir)
 	r.to = t.TempDir()
 	if err := os.WriteFile(filepath.Join(r.to, "x"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -312,6 +366,12 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a used folder: %v", err)
 	}
 	r.to = filepath.Join(t.TempDir(), "dist")
+	nfpm := r.nfpm
+	r.nfpm = "none/nfpm"
+	if err := r.run(t.Context(), nil); err == nil || !strings.HasPrefix(err.Error(), "-nfpm: ") {
+		t.Errorf("a missing nfpm: %v", err)
+	}
+	r.nfpm = nfpm
 	if err := r.run(t.Context(), []string{"linux"}); err == nil || !strings.Contains(err.Error(), `"linux" is not in the form`) {
 		t.Errorf("a platform: %v", err)
 	}

@@ -25,8 +25,8 @@ type source struct {
 
 var isVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-// read finds out the commit, its date and its version. It refuses a checkout with changes, because
-// a build from the commit alone would result in other files.
+// read sets the commit, its date and its version, and the version of Go. It refuses a checkout with
+// changes, because a build of the commit without these changes would result in other files.
 func (s *source) read(ctx context.Context) error {
 	var err error
 	if s.dir, err = filepath.Abs(s.dir); err != nil {
