@@ -1,12 +1,12 @@
 #!/bin/bash
-# Installs the files of a release in new root file systems, runs quorumbench there, opens a man page,
-# completes a command line, and uninstalls again. Used by `make test-release`.
+# Installs the files of a release in new root file systems, runs quorumbench there, opens man pages,
+# completes a command line, and uninstalls quorumbench again. `make test-release` runs this script.
 #
 #   deploy/test-install.sh DIST CACHE
 #
 # DIST is the folder with the files of the release, and CACHE the folder for Debian's root file
 # system. Each kind of package is installed in its own namespaces, in an overlay over that file
-# system. So everything that an installation has left is in the overlay's upper folder.
+# system. So the overlay's upper folder contains every file that an installation has left.
 set -euo pipefail
 
 if [ "$(id -u)" != 0 ]; then
@@ -47,12 +47,13 @@ if [ ! -d "$rootfs" ]; then
 	mv "$new" "$rootfs"
 fi
 
-# What every kind of installation must do.
+# Checks an installation of any kind.
 cat >"$work/common" <<'EOF'
 set -euo pipefail
 export HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8
 use() {
-	quorumbench version
+	quorumbench version | tee /tmp/version
+	grep -q '^  commit ' /tmp/version && grep -q '^  date ' /tmp/version
 	# The first command of the README, as a user without special rights.
 	began=$SECONDS
 	su - tester -c "quorumbench run $RUN_FLAGS" >/tmp/out 2>/tmp/err || { tail -20 /tmp/out /tmp/err; exit 1; }
