@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// The linker sets these variables in a release (tools/release). Otherwise, they are empty, and
-// debug.ReadBuildInfo returns what it knows.
+// The linker sets these variables in a release (tools/release) and in a GitHub workflow
+// (deploy/action). Otherwise, they are empty, and ReadBuild uses Go's build information.
 var (
 	releaseVersion  string
 	releaseRevision string

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,19 +104,63 @@ func (j *actionJob) execute(t *testing.T, a *action) (failed string, code int) {
 	return "", 0
 }
 
+// readAction reads the action.
+func readAction(t *testing.T) *action {
+	t.Helper()
+	b, err := os.ReadFile("../../../deploy/action/action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &action{}
+	if err := yaml.Unmarshal(b, a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// The action builds a program that knows the commit, or the tag or branch, of the action. A script
+// takes the place of go, and writes its arguments to a file.
+func TestActionSetsTheVersion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const (
+		commit    = "0123456789abcdef0123456789abcdef01234567"
+		variables = "github.com/quorumbench/quorumbench/internal/cli/command.release"
+	)
+	fake := "#!/bin/sh\nprintf '%s\\n' \"$@\" >'" + w.path("arguments") + "'\n"
+	if err := errors.Join(os.Mkdir(w.path("bin"), 0o755), os.MkdirAll(w.path("deploy", "action"), 0o755),
+		os.WriteFile(w.path("bin", "go"), []byte(fake), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	a := readAction(t)
+	a.Runs.Steps = a.Runs.Steps[:1]
+	for ref, want := range map[string]string{
+		"": "", "v1.2.3": "-X " + variables + "Version=v1.2.3",
+		commit: "-X " + variables + "Version=devel -X " + variables + "Revision=" + commit,
+	} {
+		j := &actionJob{dir: w.dir, values: map[string]string{"inputs.quorumbench": "", "github.action_ref": ref}}
+		j.env = append(slices.Clone(w.env), "PATH="+w.path("bin")+":"+os.Getenv("PATH"), "GITHUB_ENV="+w.path("env"),
+			"RUNNER_TEMP="+w.path("tmp"), "GITHUB_ACTION_PATH="+w.path("deploy", "action"))
+		if step, code := j.execute(t, a); step != "" {
+			t.Fatalf("%q: the step %q ended with %d", ref, step, code)
+		}
+		arguments, err := os.ReadFile(w.path("arguments"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := w.path("tmp", "quorumbench")
+		if got := strings.Split(string(arguments), "\n"); !slices.Equal(got, []string{"build", "-trimpath", "-ldflags", want, "-o", program, "./cmd/quorumbench", ""}) {
+			t.Errorf("%q: %q", ref, got)
+		}
+	}
+}
+
 // The GitHub action measures two builds, and posts the comparison in the summary and, with a token,
 // as a comment.
 func TestAction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b, err := os.ReadFile("../../../deploy/action/action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var a action
-	if err := yaml.Unmarshal(b, &a); err != nil {
-		t.Fatal(err)
-	}
+	a := readAction(t)
 	st, err := registry.Lookup("etcdv2")
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +176,7 @@ func TestAction(t *testing.T) {
 	if err := errors.Join(os.Mkdir(w.path("bin"), 0o755), os.WriteFile(w.path("bin", "gh"), []byte(gh), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	j := &actionJob{dir: w.dir, values: map[string]string{"github.event.pull_request.html_url": "https://example.org/pull/1"}}
+	j := &actionJob{dir: w.dir, values: map[string]string{"github.event.pull_request.html_url": "https://example.org/pull/1", "github.action_ref": ""}}
 	for name, input := range a.Inputs {
 		j.values["inputs."+name] = input.Default
 	}
@@ -142,7 +187,7 @@ func TestAction(t *testing.T) {
 	j.env = append(w.env, "PATH="+w.path("bin")+":"+os.Getenv("PATH"), "GITHUB_ENV="+w.path("env"), "GITHUB_OUTPUT="+w.path("output"),
 		"GITHUB_STEP_SUMMARY="+w.path("summary.md"), "RUNNER_TEMP="+w.path("tmp"), "GITHUB_ACTION_PATH="+w.path("action"))
 	// Two repeats of each build are too few for a judgment, which is exit code 6.
-	if step, code := j.execute(t, &a); step != "Fail if a figure is worse" || code != exitNotKnown {
+	if step, code := j.execute(t, a); step != "Fail if a figure is worse" || code != exitNotKnown {
 		t.Fatalf("the step %q ended with %d", step, code)
 	}
 	summary, err1 := os.ReadFile(w.path("summary.md"))
