@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 
 	"github.com/quorumbench/quorumbench/internal/testing/image"
 )
@@ -16,7 +17,7 @@ func main() {
 	entry := flag.String("entry", "/quorumbench", "its absolute path in the image, which is the entry point")
 	archive := flag.String("to", "", "the archive to write")
 	flag.Parse()
-	if *binary == "" || *archive == "" || flag.NArg() > 0 || !pathAbs(*entry) {
+	if *binary == "" || *archive == "" || flag.NArg() > 0 || !path.IsAbs(*entry) || *entry == "/" {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -27,21 +28,19 @@ func main() {
 	fmt.Println(*archive)
 }
 
-func pathAbs(p string) bool { return len(p) > 1 && p[0] == '/' }
-
 // write writes either the complete archive or nothing.
-func write(i *image.Image, path string) error {
-	f, err := os.Create(path + ".part")
+func write(i *image.Image, to string) error {
+	f, err := os.Create(to + ".part")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // the file only exists if write failed
 	if err := i.Write(f); err != nil {
-		_ = f.Close() // the first error is the one to report, so this error is ignored
+		_ = f.Close() // the first error is the one to report
 		return err
 	}
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return os.Rename(f.Name(), to)
 }

@@ -30,7 +30,7 @@ const containerdName = "io.containerd.image.name"
 // permissions. A container that needs another user sets that user.
 const User = "65532:65532"
 
-// workDir is the folder in which the program starts, and its home. The user may write to it.
+// workDir is the program's home folder, in which it starts. The user may write to this folder.
 const workDir = "/work"
 
 // Image describes an image that contains one program, for one or several architectures.
@@ -68,7 +68,7 @@ func (i *Image) Write(to io.Writer) error {
 	blobs := &archive{}
 	var manifests []v1.Descriptor
 	for _, v := range i.Variants {
-		d, err := i.variant(blobs, v)
+		d, err := i.addVariant(blobs, v)
 		if err != nil {
 			return err
 		}
@@ -76,17 +76,17 @@ func (i *Image) Write(to io.Writer) error {
 	}
 	top := manifests
 	if len(manifests) > 1 {
-		index, err := json.Marshal(indexOf(manifests))
+		index, err := json.Marshal(newIndex(manifests))
 		if err != nil {
 			return err
 		}
-		blobs.add(blob(index), index)
+		blobs.add(blobPath(index), index)
 		top = []v1.Descriptor{descriptor(v1.MediaTypeImageIndex, index)}
 	}
 	for n := range top {
 		top[n].Annotations = map[string]string{containerdName: i.Name, v1.AnnotationRefName: i.Name}
 	}
-	index, err := json.Marshal(indexOf(top))
+	index, err := json.Marshal(newIndex(top))
 	if err != nil {
 		return err
 	}
@@ -107,13 +107,13 @@ func (i *Image) Write(to io.Writer) error {
 	return out.Close()
 }
 
-func indexOf(manifests []v1.Descriptor) v1.Index {
+func newIndex(manifests []v1.Descriptor) v1.Index {
 	return v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: manifests}
 }
 
-// variant adds the manifest, the configuration and the layer of a variant to blobs, and returns the
+// addVariant adds the manifest, the configuration and the layer of a variant to blobs, and returns the
 // descriptor of the manifest.
-func (i *Image) variant(blobs *archive, v Variant) (described v1.Descriptor, err error) {
+func (i *Image) addVariant(blobs *archive, v Variant) (described v1.Descriptor, err error) {
 	arch, err := architecture(v.Binary)
 	if err != nil {
 		return described, err
@@ -144,9 +144,9 @@ func (i *Image) variant(blobs *archive, v Variant) (described v1.Descriptor, err
 	}
 	described = descriptor(v1.MediaTypeImageManifest, manifest)
 	described.Platform = &platform
-	blobs.add(blob(manifest), manifest)
-	blobs.add(blob(config), config)
-	blobs.add(blob(layer), layer)
+	blobs.add(blobPath(manifest), manifest)
+	blobs.add(blobPath(config), config)
+	blobs.add(blobPath(layer), layer)
 	return described, nil
 }
 
@@ -212,7 +212,8 @@ func descriptor(kind string, contents []byte) v1.Descriptor {
 	return v1.Descriptor{MediaType: kind, Digest: digest.FromBytes(contents), Size: int64(len(contents))}
 }
 
-func blob(contents []byte) string {
+// blobPath returns the path in the archive of a blob with the given contents.
+func blobPath(contents []byte) string {
 	d := digest.FromBytes(contents)
 	return path.Join(v1.ImageBlobsDir, d.Algorithm().String(), d.Encoded())
 }
@@ -223,7 +224,7 @@ func architecture(binary string) (string, error) {
 	f, err := elf.Open(binary)
 	var format *elf.FormatError
 	if errors.As(err, &format) || errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("%s is no binary for Linux: build it with GOOS=linux", binary)
+		return "", fmt.Errorf("%s is not a binary for Linux; build it with GOOS=linux", binary)
 	}
 	if err != nil {
 		return "", err
@@ -231,7 +232,7 @@ func architecture(binary string) (string, error) {
 	defer func() { _ = f.Close() }() // the file was only read
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return "", fmt.Errorf("%s is linked dynamically, and nothing else is in its image: build it with CGO_ENABLED=0", binary)
+			return "", fmt.Errorf("%s is linked dynamically, but the image contains no libraries; build it with CGO_ENABLED=0", binary)
 		}
 	}
 	switch f.Machine {
@@ -240,5 +241,5 @@ func architecture(binary string) (string, error) {
 	case elf.EM_AARCH64:
 		return "arm64", nil
 	}
-	return "", fmt.Errorf("%s is for %v, and images are made for amd64 and arm64", binary, f.Machine)
+	return "", fmt.Errorf("%s is for %v, but an image can contain only binaries for amd64 and arm64", binary, f.Machine)
 }

@@ -37,8 +37,8 @@ func built(t *testing.T, machine elf.Machine) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const ofMachine = 18 // offset in the header of an ELF file
-	binary[ofMachine], binary[ofMachine+1] = byte(machine), byte(machine>>8)
+	const machineOffset = 18 // of the machine type in the header of an ELF file
+	binary[machineOffset], binary[machineOffset+1] = byte(machine), byte(machine>>8)
 	if err := os.WriteFile(path, binary, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		text: "no binary for Linux", built(t, elf.EM_RISCV): "EM_RISCV", filepath.Join(t.TempDir(), "nothing"): "no such file",
+		text: "not a binary for Linux", built(t, elf.EM_RISCV): "EM_RISCV", filepath.Join(t.TempDir(), "nothing"): "no such file",
 	} {
 		if err := (&Image{Name: "p:1", Variants: []Variant{{Binary: path}}, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, and not %q", path, err, want)
@@ -182,7 +182,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if err := (&Image{Name: "p:1", Variants: []Variant{{Binary: shell}}, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") && !strings.Contains(err.Error(), "no binary for Linux") {
+	if err := (&Image{Name: "p:1", Variants: []Variant{{Binary: shell}}, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") && !strings.Contains(err.Error(), "not a binary for Linux") {
 		t.Errorf("a shell: %v", err)
 	}
 }
