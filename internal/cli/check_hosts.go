@@ -86,12 +86,20 @@ const (
 	maxSurvey        = 24 * time.Hour
 )
 
+// tenantNames returns the names of the stores with requirements, which --store accepts.
+func tenantNames() (names []string) {
+	for _, t := range registry.Tenants() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
 // tenants returns the stores with requirements, and the position of the store in --store.
 func (f *hostsFlags) tenants() (all []survey.Tenant, until int, err error) {
-	var names []string
 	for _, t := range registry.Tenants() {
-		all, names = append(all, survey.Tenant(t)), append(names, t.Name)
+		all = append(all, survey.Tenant(t))
 	}
+	names := tenantNames()
 	if until = slices.Index(names, f.store); until < 0 {
 		return nil, 0, command.Usage("--store: %q has no requirements for machines; choose one of: %s%s", f.store, strings.Join(names, ", "), command.Suggest(f.store, names, ""))
 	}

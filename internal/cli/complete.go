@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/scenarios"
 )
 
@@ -27,15 +28,15 @@ func (a *commandLine) completeValues(c *cobra.Command) {
 	case "quorumbench run", "quorumbench capacity":
 		c.ValidArgsFunction = completeScenario
 	case "quorumbench stores install":
-		c.ValidArgsFunction = cobra.FixedCompletions(append(a.Catalog.Stores(), "all"), cobra.ShellCompDirectiveNoFileComp)
+		c.ValidArgsFunction = cobra.FixedCompletions(append(a.acceptedStores(c), everyStore), cobra.ShellCompDirectiveNoFileComp)
 	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		var complete cobra.CompletionFunc
 		switch kind := f.Value.Type(); {
 		case f.Name == "set", f.Name == "over":
 			complete = a.completeParameter
-		case f.Name == "store":
-			complete = cobra.FixedCompletions(a.Catalog.Stores(), cobra.ShellCompDirectiveNoFileComp)
+		case f.Name == "store", f.Name == "protocol":
+			complete = cobra.FixedCompletions(a.acceptedStores(c), cobra.ShellCompDirectiveNoFileComp)
 		case wordList.MatchString(kind):
 			complete = cobra.FixedCompletions(strings.Split(kind, "|"), cobra.ShellCompDirectiveNoFileComp)
 		default:
@@ -46,6 +47,34 @@ func (a *commandLine) completeValues(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		a.completeValues(below)
 	}
+}
+
+// acceptedStores returns the names of the stores that a command accepts as a flag or an argument.
+func (a *commandLine) acceptedStores(c *cobra.Command) []string {
+	switch c.CommandPath() {
+	case "quorumbench check hosts":
+		return tenantNames()
+	case "quorumbench check machine", "quorumbench null-server":
+		return a.storesWith(func(st store.Store) bool { _, ok := st.(store.NullServerProvider); return ok })
+	case "quorumbench traffic record":
+		return a.storesWith(func(st store.Store) bool { _, ok := st.(store.Replayer); return ok })
+	case "quorumbench stores install":
+		return a.storesWith(func(st store.Store) bool {
+			source, err := st.Server("")
+			return err == nil && source.Installable()
+		})
+	}
+	return a.Catalog.Stores()
+}
+
+// storesWith returns the names of the stores that have a property.
+func (a *commandLine) storesWith(property func(store.Store) bool) (names []string) {
+	for _, name := range a.Catalog.Stores() {
+		if st, err := a.Lookup(name); err == nil && property(st) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // completeScenario completes the name of a built-in scenario or of a YAML file.

@@ -73,7 +73,7 @@ type serverInfo struct {
 	Version   string `json:"version"`
 	Installed bool   `json:"installed"`
 	Path      string `json:"path,omitempty"`
-	Problem   string `json:"problem,omitempty"` // what is damaged in the installed server
+	Problem   string `json:"problem,omitempty"` // which file of the installed server is missing or changed, and how to build the server again
 }
 
 // meaning explains what an operation or a consistency level does in a store.
