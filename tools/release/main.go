@@ -127,8 +127,8 @@ func (r *release) createFolder() (restore func(), err error) {
 	}, nil
 }
 
-// findProgram returns the absolute path of the program that -nfpm names, because nfpm runs in another
-// folder. It returns an empty string for an empty name.
+// findProgram returns the absolute path of the program that -nfpm names, because a relative path is
+// wrong in the folder in which nfpm runs. It returns an empty string for an empty name.
 func findProgram(name string) (string, error) {
 	if name == "" {
 		return "", nil

@@ -111,8 +111,8 @@ func newIndex(manifests []v1.Descriptor) v1.Index {
 	return v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: manifests}
 }
 
-// addVariant adds the manifest, the configuration and the layer of a variant to blobs, and returns the
-// descriptor of the manifest.
+// addVariant adds the manifest, the configuration and the layer of a variant to blobs. It returns
+// the descriptor of the manifest.
 func (i *Image) addVariant(blobs *archive, v Variant) (described v1.Descriptor, err error) {
 	arch, err := architecture(v.Binary)
 	if err != nil {
