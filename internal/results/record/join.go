@@ -20,18 +20,18 @@ func OpenAll(dirs []string) (runs []*Run, all *Run, err error) {
 		run.ReadEvents(dir)
 		runs = append(runs, run)
 	}
-	if len(runs) == 1 {
-		return runs, runs[0], nil
-	}
 	all, err = Join(runs)
 	return runs, all, err
 }
 
 // Join combines several runs into one run, so that a report can show all their trials side by side.
 // It does not change the given runs. The Parts of the result are copies of these runs. The names of
-// the parts are unique, and so are the numbers and names of the trials in different parts. The text
-// of the error is a sentence.
+// the parts are unique, and so are the numbers and names of the trials in different parts. A single
+// run is returned as it is. The text of the error is a sentence.
 func Join(runs []*Run) (*Run, error) {
+	if len(runs) == 1 {
+		return runs[0], nil
+	}
 	names, err := partNames(runs)
 	if err != nil {
 		return nil, err
@@ -47,36 +47,43 @@ func Join(runs []*Run) (*Run, error) {
 	return all, nil
 }
 
-// partNames returns a unique name for each part. It uses the names of the runs if they are unique,
-// otherwise the names of the runs' folders if these are unique, and otherwise the paths of the
-// folders.
+// partNames returns a unique name for each part (UniqueNames). It returns an error if a run is
+// specified twice.
 func partNames(runs []*Run) ([]string, error) {
-	ways := []func(*Run) string{
-		func(r *Run) string { return r.Name },
-		func(r *Run) string { return filepath.Base(r.Dir) },
-		func(r *Run) string { return filepath.Clean(r.Dir) },
-	}
 	for i, r := range runs {
 		if slices.ContainsFunc(runs[:i], func(other *Run) bool { return uniquePath(other.Dir) == uniquePath(r.Dir) }) {
 			return nil, duplicateRunError(text.Line(filepath.Clean(r.Dir), text.MaxField))
 		}
 	}
-	twice := ""
-	for _, way := range ways {
-		var names []string
-		twice = ""
+	names, twice := UniqueNames(runs)
+	if twice != "" {
+		return nil, duplicateRunError(twice)
+	}
+	return names, nil
+}
+
+// UniqueNames returns a unique name for each run. It uses the names of the runs if they are unique,
+// otherwise the names of the runs' folders if these are unique, and otherwise the paths of the
+// folders. If two paths are equal, twice is this path.
+func UniqueNames(runs []*Run) (names []string, twice string) {
+	for _, nameOf := range []func(*Run) string{
+		func(r *Run) string { return r.Name },
+		func(r *Run) string { return filepath.Base(r.Dir) },
+		func(r *Run) string { return filepath.Clean(r.Dir) },
+	} {
+		names, twice = nil, ""
 		for _, r := range runs {
-			name := text.Line(way(r), text.MaxField)
+			name := text.Line(nameOf(r), text.MaxField)
 			if slices.Contains(names, name) {
 				twice = name
 			}
 			names = append(names, name)
 		}
 		if twice == "" {
-			return names, nil
+			break
 		}
 	}
-	return nil, duplicateRunError(twice)
+	return names, twice
 }
 
 func duplicateRunError(dir string) error {

@@ -36,7 +36,7 @@ func Comparisons(all ...*compare.Comparison) Finding {
 				out.addLines(c.Run.Name + " of " + c.Run.Started.UTC().Format(time.RFC3339))
 				comparisonParts(out, c)
 			}
-			forests(out, all)
+			addForests(out, all)
 		},
 		object: func() any {
 			objects := []record.Object{}

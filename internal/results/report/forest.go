@@ -16,30 +16,39 @@ func Direction(better record.Direction) string {
 	return [...]string{record.NoDirection: "", record.LowerIsBetter: ", less is better", record.HigherIsBetter: ", more is better"}[better]
 }
 
-// WordOfChange returns the judgment of a change. If it is unclear because of too few repeats, the
-// result states how many more are needed. It does not contain other reasons
-// (analyze.Change.Lacking).
-func WordOfChange(c *analyze.Change) string {
+// FormatJudgement formats the judgment of a change. If the change is unclear because of too few
+// repeats, the result states how many more are needed. The result does not contain other reasons
+// (analyze.Change.IntervalLackReason).
+func FormatJudgement(c *analyze.Change) string {
 	if c.IntervalLackReason != "" {
 		return string(stats.Unclear)
 	}
 	return judgementText(c)
 }
 
-// IntervalOfChange formats the 95 % interval of a change. It returns a dash if the change has none.
-func IntervalOfChange(c *analyze.Change) string {
+// FormatInterval formats the 95 % interval of a change. It returns a dash if the change has none.
+func FormatInterval(c *analyze.Change) string {
 	return cell(&analyze.Cell{Kind: analyze.ChangeIntervalCell, Change: *c})
 }
 
-// forests adds a forest plot for each metric of the comparisons.
-func forests(to layout, all []*compare.Comparison) {
+// ForestTitle returns the title of a forest plot.
+func ForestTitle(f *compare.Forest) string {
+	title := f.Metric + ": ratio to the baseline"
+	if f.Baseline != "" {
+		title += " " + f.Baseline
+	}
+	return title + Direction(f.Better)
+}
+
+// addForests adds the forest plots of the comparisons.
+func addForests(to layout, all []*compare.Comparison) {
 	plots := compare.Forests(all)
 	if len(plots) == 0 {
 		return
 	}
 	for i := range plots {
 		f := &plots[i]
-		to.heading(fmt.Sprintf("%s: ratio to the baseline%s", f.Metric, Direction(f.Better)))
+		to.heading(ForestTitle(f))
 		to.gap()
 		to.block(f.Chart())
 	}

@@ -117,7 +117,7 @@ func cell(c *analyze.Cell) string {
 	case c.Kind == analyze.ChangeIntervalCell && c.Change.Interval:
 		return text.SignedPercent(c.Change.Low) + " to " + text.SignedPercent(c.Change.High) + marks(c.Notes)
 	case c.Kind == analyze.JudgementCell:
-		return WordOfChange(&c.Change) + marks(c.Notes)
+		return FormatJudgement(&c.Change) + marks(c.Notes)
 	case c.Share.Known:
 		return Value(c.Value) + " (" + Value(c.Share) + ")"
 	}

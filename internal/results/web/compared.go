@@ -43,11 +43,11 @@ type forestRow struct {
 // maxForestRows is the maximum number of rows in a forest plot. The tables have all changes.
 const maxForestRows = 60
 
-// comparedOf returns the section about the comparisons.
-func comparedOf(comparisons []*compare.Comparison) (s compared) {
+// newCompared returns the section about the comparisons.
+func newCompared(comparisons []*compare.Comparison) (s compared) {
 	forests := compare.Forests(comparisons)
 	for i := range forests {
-		s.Forests = append(s.Forests, forestOf(&forests[i]))
+		s.Forests = append(s.Forests, newForest(&forests[i]))
 		if i+1 < len(forests) { // the last plot explains the marks of all plots
 			s.Forests[i].Key = ""
 		}
@@ -55,24 +55,33 @@ func comparedOf(comparisons []*compare.Comparison) (s compared) {
 	for _, c := range changeMatrices(comparisons) {
 		s.Matrices = append(s.Matrices, newPicture(&c, "", matrixClass(&c)))
 	}
-	for _, c := range comparisons {
-		for _, t := range report.ComparisonTables(c) {
+	labels := compare.LabelComparisons(comparisons)
+	for i, c := range comparisons {
+		tables := report.ComparisonTables(c)
+		if run := labels[i].Run; run != "" {
+			tables[0].Heading = run + ": " + tables[0].Heading
+		}
+		for _, t := range tables {
 			s.Sheets = append(s.Sheets, limitRows(t))
 		}
 	}
 	return s
 }
 
-// forestTitle returns the title of a forest plot.
-func forestTitle(f *compare.Forest) string {
-	return f.Metric + ": ratio to the baseline" + report.Direction(f.Better)
+// forestName returns the name of a forest plot in file names and links.
+func forestName(f *compare.Forest) string {
+	name := "ratios-" + record.Slug(f.Metric)
+	if f.Baseline != "" {
+		name += "-" + record.Slug(f.Baseline)
+	}
+	return name
 }
 
-func forestOf(f *compare.Forest) forest {
+func newForest(f *compare.Forest) forest {
 	axis := chart.NewRatioAxis(f)
 	at := func(ratio float64) string { return percent(axis.Place(ratio)) }
 	low, high := axis.Place(1/(1+f.Margin)), axis.Place(1+f.Margin)
-	out := forest{ID: "ratios-" + record.Slug(f.Metric), Title: forestTitle(f), Key: chart.ForestKey(f), One: at(1), From: percent(low), Width: percent(high - low)}
+	out := forest{ID: forestName(f), Title: report.ForestTitle(f), Key: chart.ForestKey(f), One: at(1), From: percent(low), Width: percent(high - low)}
 	for _, t := range axis.Ticks() {
 		out.Ticks = append(out.Ticks, forestTick{percent(t.At), t.Label})
 	}
@@ -83,7 +92,7 @@ func forestOf(f *compare.Forest) forest {
 		}
 		r := &f.Rows[i]
 		row := forestRow{Name: r.Name, Class: chart.WordClass(r.Word), At: at(r.Ratio), Base: report.Value(r.Base), Now: report.Value(r.Now),
-			Change: text.SignedPercent(r.Change.Share), Interval: report.IntervalOfChange(&r.Change), Result: report.WordOfChange(&r.Change)}
+			Change: text.SignedPercent(r.Change.Share), Interval: report.FormatInterval(&r.Change), Result: report.FormatJudgement(&r.Change)}
 		if r.Interval {
 			row.Low, row.High, row.WideLow, row.WideHigh = at(r.Low), at(r.High), at(r.CorrectedLow), at(r.CorrectedHigh)
 		}
@@ -99,9 +108,9 @@ func percent(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }
 func describeChange(r *compare.ForestRow) string {
 	words := text.SignedPercent(r.Change.Share)
 	if r.Interval {
-		words += " (" + report.IntervalOfChange(&r.Change) + ")"
+		words += " (" + report.FormatInterval(&r.Change) + ")"
 	}
-	return words + ", " + report.WordOfChange(&r.Change)
+	return words + ", " + report.FormatJudgement(&r.Change)
 }
 
 // forestCharts returns the forest plots as charts for files.
@@ -109,13 +118,13 @@ func forestCharts(comparisons []*compare.Comparison) (all []chart.Chart) {
 	forests := compare.Forests(comparisons)
 	for i := range forests {
 		f := &forests[i]
-		title := forestTitle(f)
+		title := report.ForestTitle(f)
 		if n := len(f.Rows); n > maxForestRows { // the height of a PNG determines the memory that it needs
 			title += fmt.Sprintf(", first %d of %s", maxForestRows, text.Plural(uint64(n), "trial"))
 			f.Rows = f.Rows[:maxForestRows]
 		}
 		c := chart.Forest(f, title, describeChange)
-		c.Name = "ratios-" + record.Slug(f.Metric)
+		c.Name = forestName(f)
 		all = append(all, c)
 	}
 	return all
@@ -123,14 +132,18 @@ func forestCharts(comparisons []*compare.Comparison) (all []chart.Chart) {
 
 // changeMatrices returns a chart for each matrix of changes.
 func changeMatrices(comparisons []*compare.Comparison) (all []chart.Chart) {
-	for _, c := range comparisons {
+	labels := compare.LabelComparisons(comparisons)
+	for k, c := range comparisons {
 		matrices := c.Matrices()
 		for i := range matrices {
 			m := &matrices[i]
 			cells := chart.ChangeCells(m, func(r *compare.ForestRow) string { return text.SignedPercent(r.Change.Share) })
 			title := "Change of " + m.Metric + " for " + m.Title
-			if len(comparisons) > 1 {
-				title += " in " + c.Run.Name
+			if run := labels[k].Run; run != "" {
+				title += " in " + run
+			}
+			if baseline := labels[k].Baseline; baseline != "" {
+				title += ", compared with the baseline " + baseline
 			}
 			all = append(all, chart.Matrix(fmt.Sprintf("changes-%s-%d", record.Slug(m.Metric), len(all)+1), title, m.Matrix, cells,
 				"Blue: better. Orange: worse. A stronger color means a larger change. Hatched: unclear. No color: the change does not matter."))

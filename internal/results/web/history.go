@@ -50,7 +50,7 @@ const (
 func HistoryHTML(w io.Writer, h *history.History) error {
 	for shown := min(len(h.Series), maxHistorySeries); ; shown = shown * 3 / 4 {
 		var b bytes.Buffer
-		if err := historyTemplate.Execute(&b, historyPageOf(h, shown)); err != nil {
+		if err := historyTemplate.Execute(&b, newHistoryPage(h, shown)); err != nil {
 			return fmt.Errorf("cannot write the page: %w", err)
 		}
 		if b.Len() <= maxPageBytes || shown <= 1 {
@@ -60,7 +60,7 @@ func HistoryHTML(w io.Writer, h *history.History) error {
 	}
 }
 
-func historyPageOf(h *history.History, shown int) *historyPage {
+func newHistoryPage(h *history.History, shown int) *historyPage {
 	p := &historyPage{Policy: HistoryPolicy, Style: template.CSS(Style())}
 	var changes *report.Table
 	p.Summary, changes, p.Notes = report.HistoryFindings(h)

@@ -131,5 +131,5 @@ func (a *axis) bar(r *analyze.Row) bar {
 
 // share formats a value as a percentage of the axis.
 func (a *axis) share(v record.Value) string {
-	return fmt.Sprintf("%.2f%%", 100*math.Min(math.Max(v.Number/a.end, 0), 1))
+	return percent(math.Min(math.Max(v.Number/a.end, 0), 1))
 }

@@ -47,7 +47,7 @@ type page struct {
 	Summary      []sentence
 	Sheets       []sheet
 	Comparisons  compared
-	Counts       string // the changes of all comparisons in words
+	Counts       string // compare.Counts
 	Matrices     []picture
 	OutageTables []sheet
 	Capacity     capacitySection
@@ -78,7 +78,7 @@ func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error
 	}
 	for shown := chooseTrials(run); ; {
 		var b bytes.Buffer
-		if err := t.Execute(&b, pageOf(run, comparisons, shown)); err != nil {
+		if err := t.Execute(&b, newPage(run, comparisons, shown)); err != nil {
 			return fmt.Errorf("cannot write the page: %w", err)
 		}
 		if b.Len() <= maxPageBytes || !shown.shrink() {
@@ -98,7 +98,7 @@ func Policy() string {
 // Style returns the style sheet of a page.
 func Style() string { return chartStyle + pageStyle }
 
-func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrials) *page {
+func newPage(run *record.Run, comparisons []*compare.Comparison, shown shownTrials) *page {
 	p := &page{
 		Title: run.Name, Style: template.CSS(Style()), Script: template.JS(pageScript),
 		State: report.Progress(run), Started: run.Started.UTC().Format("2006-01-02 15:04:05 UTC"),
@@ -107,10 +107,12 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 	p.Policy = Policy()
 	rows := analyze.Rows(run)
 	drawn, problems := drawRows(shown)
+	shown.rows = selectCombinedRows(drawn) // no link leads to a section that could not be drawn
 	if len(drawn) < len(rows) {
-		p.More = fmt.Sprintf("Only %s of %s have charts on this page. The table and the formats csv and json have the figures of all trials.",
-			text.Count(uint64(len(drawn))), text.Plural(uint64(len(rows)), "trial"))
+		p.More = fmt.Sprintf("Trials with charts on this page: %s of %s. The table and the formats csv and json have the figures of all trials.",
+			text.Count(uint64(len(drawn))), text.Count(uint64(len(rows))))
 	}
+	p.Comparisons, p.Counts = newCompared(comparisons), compare.Counts(comparisons)
 	steps := "table"
 	ladders := size.LaddersOf(run, rows)
 	for _, c := range stepsOf(ladders) {
@@ -128,14 +130,13 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 			}
 		}
 		p.Summary = answer(run, rows, found, ladders, shown, steps)
-		if counts := compare.Counts(comparisons); counts != "" {
-			p.Summary = slices.Insert(p.Summary, 1, sentence{Subject: "Compared with the baseline:", Text: counts + ".", Link: "compared"})
+		if p.Counts != "" {
+			p.Summary = slices.Insert(p.Summary, 1, sentence{Subject: "Compared with the baseline:", Text: p.Counts + ".", Link: "compared"})
 		}
 	}
 	if found != nil {
 		p.Capacity = capacitySectionOf(found)
 	}
-	p.Comparisons, p.Counts = comparedOf(comparisons), compare.Counts(comparisons)
 	for _, c := range sideBySide(drawn) {
 		p.Charts = append(p.Charts, curvesPicture(&c.Chart, "", c.curves))
 	}
@@ -146,8 +147,15 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 		}
 		p.Together = append(p.Together, s)
 	}
+	p.addTrials(drawn)
+	p.Problems = slices.Concat(run.Problems, problems)
+	return p
+}
+
+// addTrials adds the sections about trials. If there is only one trial, its section is unfolded.
+func (p *page) addTrials(drawn []drawnRow) {
 	for i := range drawn {
-		p.Trials = append(p.Trials, trialRowOf(&drawn[i]))
+		p.Trials = append(p.Trials, newTrialRow(&drawn[i]))
 	}
 	if len(p.Trials) == 1 {
 		p.Trials[0].Open = true
@@ -155,8 +163,6 @@ func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrial
 			p.Trials[0].Trials[0].Open = true
 		}
 	}
-	p.Problems = slices.Concat(run.Problems, problems)
-	return p
 }
 
 // addRows adds the tables with all trials, and the trials' verdicts and notes.

@@ -409,7 +409,7 @@ func TestPageOfManyTrials(t *testing.T) {
 	var b bytes.Buffer
 	must(t, HTML(&b, run, nil))
 	checkPage(t, b.String())
-	if !strings.Contains(b.String(), "Only 1 of 10,001 trials have charts on this page") || !strings.Contains(b.String(), "Only the first 400 of 10,001 rows are shown") {
+	if !strings.Contains(b.String(), "Trials with charts on this page: 1 of 10,001.") || !strings.Contains(b.String(), "Only the first 400 of 10,001 rows are shown") {
 		t.Error("it does not say what it leaves out")
 	}
 }

@@ -19,9 +19,9 @@ type drawnRow struct {
 	repeats  []drawnTrial // the repeats that have charts of their own
 }
 
-// main returns the charts that describe the trial as a whole, or nil if it has none. If the repeats
-// are not combined, it prefers a repeat whose figures can be compared.
-func (r *drawnRow) main() *drawnTrial {
+// chooseCharts returns the charts that describe the trial as a whole, or nil if it has none. If the
+// repeats are not combined, it prefers a repeat whose figures can be compared.
+func (r *drawnRow) chooseCharts() *drawnTrial {
 	if r.combined != nil {
 		return r.combined
 	}
@@ -42,7 +42,7 @@ func (r *drawnRow) main() *drawnTrial {
 // rowID returns the name of a trial with all its repeats in links.
 func rowID(r *analyze.Row) string { return fmt.Sprintf("t%d", r.First().Number) }
 
-// combines reports whether the page has a section that combines the repeats of a trial.
+// combines reports whether a trial has several repeats that can be combined.
 func combines(r *analyze.Row) bool {
 	drawable := 0
 	for _, t := range r.Done {
@@ -61,13 +61,13 @@ func interleaveRepeats(rows []*analyze.Row) (all []*record.Trial) {
 	for i, r := range rows {
 		sorted[i] = slices.Clone(r.Trials)
 		slices.SortStableFunc(sorted[i], func(a, b *record.Trial) int {
-			counts := func(t *record.Trial) int {
+			rank := func(t *record.Trial) int {
 				if analyze.ExclusionReason(t) == "" {
 					return 0
 				}
 				return 1
 			}
-			return cmp.Or(cmp.Compare(counts(a), counts(b)), cmp.Compare(a.Repeat, b.Repeat))
+			return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Repeat, b.Repeat))
 		})
 		most = max(most, len(r.Trials))
 	}
@@ -81,7 +81,7 @@ func interleaveRepeats(rows []*analyze.Row) (all []*record.Trial) {
 	return all
 }
 
-// drawRows reads and draws the trials with charts, and omits trials for which no chart was selected.
+// drawRows reads and draws the trials with charts. It omits trials for which no chart was selected.
 // It keeps the data of a repeat only if the repeat has its charts in a separate section. problems
 // contains sentences about data that cannot be read.
 func drawRows(shown shownTrials) (all []drawnRow, problems []string) {
@@ -108,11 +108,21 @@ func drawRows(shown shownTrials) (all []drawnRow, problems []string) {
 		if over, ok := analyze.CombineRepeats(r, overs); combined && ok {
 			one.combined = new(drawCombined(over))
 		}
-		if one.main() != nil {
+		if one.chooseCharts() != nil {
 			all = append(all, one)
 		}
 	}
 	return all, problems
+}
+
+// selectCombinedRows returns the trials whose repeats are combined on the page.
+func selectCombinedRows(drawn []drawnRow) (rows []*analyze.Row) {
+	for i := range drawn {
+		if drawn[i].combined != nil {
+			rows = append(rows, drawn[i].row)
+		}
+	}
+	return rows
 }
 
 // drawCombined draws the charts that combine the repeats of a trial.
@@ -140,8 +150,8 @@ type trialRow struct {
 	More               string // a sentence about the repeats without charts of their own
 }
 
-// trialRowOf returns the section of the page about a trial.
-func trialRowOf(d *drawnRow) trialRow {
+// newTrialRow returns the section of the page about a trial.
+func newTrialRow(d *drawnRow) trialRow {
 	out := trialRow{}
 	for i := range d.repeats {
 		out.Trials = append(out.Trials, trialOf(&d.repeats[i]))
@@ -164,7 +174,7 @@ func trialRowOf(d *drawnRow) trialRow {
 	}
 	out.Series = seriesOf(d.combined.overTime)
 	if more := len(d.row.Trials) - len(d.repeats); more > 0 {
-		out.More = fmt.Sprintf("%d of %d repeats have no charts of their own on this page.", more, len(d.row.Trials))
+		out.More = fmt.Sprintf("Repeats without charts of their own on this page: %d of %d.", more, len(d.row.Trials))
 	}
 	return out
 }

@@ -148,9 +148,36 @@ func TestPageCountsTrialsWithCharts(t *testing.T) {
 	run := opened(t, made{name: "count", seconds: 3, trials: 3}.record(t))
 	shown := chooseTrials(run)
 	shown.trials = shown.trials[:1]
-	p := pageOf(run, nil, shown)
-	if len(p.Trials) != 1 || !strings.HasPrefix(p.More, "Only 1 of 3 trials have charts on this page.") {
+	p := newPage(run, nil, shown)
+	if len(p.Trials) != 1 || !strings.HasPrefix(p.More, "Trials with charts on this page: 1 of 3.") {
 		t.Errorf("the page has the charts of %d trials and states %q", len(p.Trials), p.More)
+	}
+}
+
+// A page without any charts states that it has none.
+func TestPageWithoutChartsSaysSo(t *testing.T) {
+	settle.SkipUnderRace(t)
+	run := opened(t, made{name: "none", seconds: 1, trials: maxTrials + 1}.record(t))
+	for i := range run.Trials {
+		run.Trials[i].Timeline = nil
+	}
+	if text := pageOfRun(t, run); !strings.Contains(text, "<p>Trials with charts on this page: 0 of 25.") {
+		t.Error("the page does not state that it has no charts")
+	}
+}
+
+// If the repeats of a trial cannot be combined, no link leads to their common section (checkPage).
+func TestPageLinksOnlyToDrawnSections(t *testing.T) {
+	settle.SkipUnderRace(t)
+	run := repeated(t, "damaged", 6, 2)
+	for i := range run.Trials {
+		if one := &run.Trials[i]; one.Number == 1 && one.Repeat > 1 { // longer than any real trial
+			one.Timeline[0].Time = one.Timeline[0].Time.AddDate(-20, 0, 0)
+		}
+	}
+	text := pageOfRun(t, run)
+	if strings.Contains(text, `href="#t1"`) || !strings.Contains(text, `href="#t2"`) {
+		t.Error("the page has a link to a section that it lacks, or lacks a link to a section")
 	}
 }
 
@@ -158,11 +185,11 @@ func TestPageCountsTrialsWithCharts(t *testing.T) {
 func TestMainChartsHaveFigures(t *testing.T) {
 	failed, complete := &record.Trial{State: record.Failed}, &record.Trial{State: record.Complete}
 	r := drawnRow{repeats: []drawnTrial{{trial: failed}, {trial: complete}}}
-	if d := r.main(); d == nil || d.trial != complete {
+	if d := r.chooseCharts(); d == nil || d.trial != complete {
 		t.Errorf("the charts are those of %+v", d)
 	}
 	r.repeats = r.repeats[:1]
-	if d := r.main(); d == nil || d.trial != failed {
+	if d := r.chooseCharts(); d == nil || d.trial != failed {
 		t.Errorf("the charts of the only repeat are missing")
 	}
 }

@@ -30,7 +30,7 @@ type drawnGroup struct {
 func drawGroups(all []drawnRow) (out []drawnGroup) {
 	overs := make([]*analyze.OverTime, 0, len(all))
 	for i := range all {
-		if d := all[i].main(); d != nil {
+		if d := all[i].chooseCharts(); d != nil {
 			overs = append(overs, d.overTime)
 		}
 	}

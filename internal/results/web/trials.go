@@ -108,7 +108,8 @@ func (s *shownTrials) shrink() bool {
 // shows reports whether a trial has charts.
 func (s *shownTrials) shows(t *record.Trial) bool { return slices.Contains(s.trials, t) }
 
-// combines reports whether the page has a section that combines the repeats of a trial.
+// combines reports whether the page has a section that combines the repeats of a trial. The rows
+// must have been drawn (selectCombinedRows).
 func (s *shownTrials) combines(t *record.Trial) bool {
 	return slices.ContainsFunc(s.rows, func(r *analyze.Row) bool { return r.First().Number == t.Number && combines(r) })
 }
@@ -192,7 +193,7 @@ func sideBySide(all []drawnRow) (out []byPercentile) {
 		var curves []analyze.PercentileCurve
 		name, title := of.name, of.title
 		for i := range all {
-			d := all[i].main()
+			d := all[i].chooseCharts()
 			if d == nil {
 				continue
 			}

@@ -36,7 +36,7 @@ func (c *Comparison) Matrices() (out []ChangeMatrix) {
 						continue
 					}
 					if f := &pairs[r.First().Name].Figures[k]; f.Change.Known {
-						line[x], known = new(rowOf(r.First().Name, f)), true
+						line[x], known = new(newForestRow(r.First().Name, f)), true
 					}
 				}
 				m.Rows = append(m.Rows, line)

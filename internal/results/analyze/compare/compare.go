@@ -51,10 +51,14 @@ type MetricSet struct {
 // DefaultMetrics returns the default metrics of a comparison: throughput and p90.
 func DefaultMetrics() MetricSet {
 	return MetricSet{Figures: []Compared{
-		{Title: "QPS", Figure: record.Registered("ops")},
+		{Title: "ops", Figure: record.Registered("ops")},
 		{Title: "p90", Figure: record.Registered("p90")},
 	}}
 }
+
+// MainMetrics returns the names of the metrics by which several runs are compared, unless the user
+// selects other metrics.
+func MainMetrics() []string { return []string{"ops", "p50", "p99"} }
 
 // ParseMetrics returns a comparison by the named metrics. Its error names the first metric that
 // cannot be compared.
@@ -148,11 +152,11 @@ func EvaluateParts(run *record.Run) (all []*Comparison) {
 	return all
 }
 
-// AppendFirstRunComparisons appends comparisons of each run with the first one, by throughput, p50
-// and p99, to the other comparisons. It judges the appended changes together. It omits runs that
-// cannot be compared, because they have other trials or other loads.
+// AppendFirstRunComparisons appends comparisons of each run with the first one to the other
+// comparisons. It compares the main metrics, and judges the appended changes together. It omits runs
+// that cannot be compared, because they have other trials or other loads.
 func AppendFirstRunComparisons(others []*Comparison, runs []*record.Run) []*Comparison {
-	metrics, err := ParseMetrics([]string{"ops", "p50", "p99"})
+	metrics, err := ParseMetrics(MainMetrics())
 	if err != nil || len(runs) < 2 {
 		return others
 	}

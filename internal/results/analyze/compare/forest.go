@@ -3,7 +3,8 @@ package compare
 import (
 	"fmt"
 	"math"
-	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
@@ -14,8 +15,11 @@ import (
 // Forest lists the changes of one metric in all trials, for a forest plot.
 type Forest struct {
 	Metric string
-	Better record.Direction
-	Rows   []ForestRow
+	// Baseline identifies the baseline (Labels.Baseline). It is empty if all comparisons have the
+	// same baseline.
+	Baseline string
+	Better   record.Direction
+	Rows     []ForestRow
 	// Margin is the largest change that does not matter, as a share.
 	Margin float64
 	// Times is set if the metric is a percentile of the times that tables show first.
@@ -37,30 +41,83 @@ type ForestRow struct {
 	Change                      analyze.Change
 }
 
-// Forests returns a forest plot for each metric of the comparisons. It omits metrics without a
-// known change. If there are several comparisons, the name of a row includes the name of the run,
-// or of its folder if several runs have the same name.
-func Forests(all []*Comparison) (out []Forest) {
-	names := map[string]int{}
-	for _, c := range all {
-		names[c.Run.Name]++
+// Labels distinguishes a comparison from the other comparisons in a report.
+type Labels struct {
+	// Run is the unique name of the run (record.UniqueNames). It is empty if there is only one
+	// comparison.
+	Run string
+	// Baseline is the unique name of the baseline, or WithinRun if the baselines are trials of the
+	// run itself. It is empty if all comparisons have the same baseline.
+	Baseline string
+}
+
+// WithinRun is the label of baselines that are trials of the compared run.
+const WithinRun = "in the same run"
+
+// LabelComparisons returns the labels of each comparison.
+func LabelComparisons(all []*Comparison) []Labels {
+	labels := make([]Labels, len(all))
+	if len(all) < 2 {
+		return labels
 	}
-	for _, c := range all {
-		name := c.Run.Name
-		if names[name] > 1 {
-			name = filepath.Base(c.Run.Dir)
+	names := nameRuns(all)
+	var baselines []string
+	for i, c := range all {
+		labels[i] = Labels{Run: names[c.Run], Baseline: names[c.Base]}
+		if c.Run == c.Base {
+			labels[i].Baseline = WithinRun
 		}
+		baselines = analyze.AppendNew(baselines, labels[i].Baseline)
+	}
+	if len(baselines) == 1 {
+		for i := range labels {
+			labels[i].Baseline = ""
+		}
+	}
+	return labels
+}
+
+// nameRuns returns a unique name for each run and each baseline. A part of a joined run and the run
+// that it copies get the same name.
+func nameRuns(all []*Comparison) map[*record.Run]string {
+	var runs []*record.Run // one for each folder
+	index := map[*record.Run]int{}
+	for _, c := range slices.Backward(all) { // runs come after parts, whose names are already unique
+		for _, r := range []*record.Run{c.Run, c.Base} {
+			i := slices.IndexFunc(runs, func(other *record.Run) bool { return other == r || r.Dir != "" && other.Dir == r.Dir })
+			if i < 0 {
+				i = len(runs)
+				runs = append(runs, r)
+			}
+			index[r] = i
+		}
+	}
+	unique, _ := record.UniqueNames(runs) // the folders differ
+	names := map[*record.Run]string{}
+	for r, i := range index {
+		names[r] = unique[i]
+	}
+	return names
+}
+
+// Forests returns the forest plots of the comparisons: one for each metric and each baseline. It
+// omits metrics without a known change. If there are several comparisons, the name of a row
+// includes the name of the run.
+func Forests(all []*Comparison) (out []Forest) {
+	labels := LabelComparisons(all)
+	for k, c := range all {
+		run := labels[k].Run
 		for i := range c.Pairs {
-			for k := range c.Pairs[i].Figures {
-				f := &c.Pairs[i].Figures[k]
+			for j := range c.Pairs[i].Figures {
+				f := &c.Pairs[i].Figures[j]
 				if !f.Change.Known {
 					continue
 				}
-				forest := forestOf(&out, f, c.Margin)
-				row := rowOf(c.Pairs[i].Name, f)
-				if len(all) > 1 {
-					row.Name = fmt.Sprintf("%s (%s)", row.Name, name)
+				row := newForestRow(c.Pairs[i].Name, f)
+				if run != "" && !strings.HasSuffix(row.Name, " of "+run) { // parts may have such names
+					row.Name = fmt.Sprintf("%s (%s)", row.Name, run)
 				}
+				forest := findForest(&out, f, labels[k].Baseline, c.Margin)
 				forest.Rows = append(forest.Rows, row)
 			}
 		}
@@ -68,18 +125,19 @@ func Forests(all []*Comparison) (out []Forest) {
 	return out
 }
 
-// forestOf returns the forest plot for a metric. It adds the plot if it does not exist.
-func forestOf(all *[]Forest, f *Compared, margin float64) *Forest {
+// findForest returns the forest plot for a metric and a baseline. It adds the plot if it does not
+// exist.
+func findForest(all *[]Forest, f *Compared, baseline string, margin float64) *Forest {
 	for i := range *all {
-		if (*all)[i].Metric == f.Title {
-			return &(*all)[i]
+		if x := &(*all)[i]; x.Metric == f.Title && x.Baseline == baseline {
+			return x
 		}
 	}
-	*all = append(*all, Forest{Metric: f.Title, Better: f.Figure.Direction, Margin: margin, Times: f.Figure.Times != nil && f.Figure.Times.Prefix == ""})
+	*all = append(*all, Forest{Metric: f.Title, Baseline: baseline, Better: f.Figure.Direction, Margin: margin, Times: f.Figure.Times != nil && f.Figure.Times.Prefix == ""})
 	return &(*all)[len(*all)-1]
 }
 
-func rowOf(name string, f *Compared) ForestRow {
+func newForestRow(name string, f *Compared) ForestRow {
 	c := &f.Change
 	row := ForestRow{Name: name, Ratio: 1 + c.Share, Interval: c.Interval, Word: c.Judgement.Word, Now: f.Current, Base: f.Base, Change: *c}
 	if c.Interval {

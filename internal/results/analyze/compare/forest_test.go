@@ -67,13 +67,14 @@ func TestForestShowsEveryInterval(t *testing.T) {
 }
 
 // The plots contain every known change once. If runs have the same name, the names of the rows
-// contain the names of their folders.
+// contain the names of their folders or, if these are equal too, the paths of the folders.
 func TestForestsContainEveryChange(t *testing.T) {
 	change := func(share float64) Compared {
 		return Compared{Title: "p99", Figure: record.Registered("p99"), Change: analyze.Change{Share: share, Known: true, Low: share - 0.1, High: share + 0.1, Interval: true, Judgement: stats.Judgement{Word: stats.Worse}}}
 	}
 	unknown := Compared{Title: "ops", Figure: record.Registered("ops")}
-	a := &Comparison{Run: &record.Run{Name: "run", Dir: "runs/a"}, Pairs: []Pair{{Name: "put", Figures: []Compared{change(0.5), unknown}}, {Name: "get", Figures: []Compared{change(-0.25), unknown}}}}
+	base := &record.Run{Name: "base", Dir: "runs/base"}
+	a := &Comparison{Run: &record.Run{Name: "run", Dir: "runs/a"}, Base: base, Pairs: []Pair{{Name: "put", Figures: []Compared{change(0.5), unknown}}, {Name: "get", Figures: []Compared{change(-0.25), unknown}}}}
 	if f := Forests([]*Comparison{a}); len(f) != 1 || len(f[0].Rows) != 2 || f[0].Rows[0].Name != "put" || f[0].Rows[0].Ratio != 1.5 || f[0].Rows[0].Low != 1.4 || f[0].Rows[1].Ratio != 0.75 || f[0].Better != record.LowerIsBetter {
 		t.Errorf("%+v", f)
 	}
@@ -85,5 +86,24 @@ func TestForestsContainEveryChange(t *testing.T) {
 	}
 	if got := Counts(all); got != "4 worse" {
 		t.Errorf("counts %q", got)
+	}
+	a.Run, b.Run = &record.Run{Name: "run", Dir: "a/x"}, &record.Run{Name: "run", Dir: "b/x"}
+	if f := Forests(all); f[0].Rows[0].Name != "put (a/x)" || f[0].Rows[2].Name != "put (b/x)" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Each baseline has its own plots. A part of a joined run has the same name as the run. The name of
+// a row contains the name of the run only once.
+func TestForestsSeparateBaselines(t *testing.T) {
+	change := []Compared{{Title: "ops", Figure: record.Registered("ops"), Change: analyze.Change{Share: 0.5, Known: true}}}
+	first, second := &record.Run{Name: "nightly", Dir: "runs/a"}, &record.Run{Name: "nightly", Dir: "runs/b"}
+	part := &record.Run{Name: "b", Dir: "runs/b"}
+	f := Forests([]*Comparison{
+		{Run: part, Base: part, Pairs: []Pair{{Name: "put of b", Figures: change}}},
+		{Run: second, Base: first, Pairs: []Pair{{Name: "put", Figures: change}}},
+	})
+	if len(f) != 2 || f[0].Baseline != WithinRun || f[0].Rows[0].Name != "put of b" || f[1].Baseline != "a" || f[1].Rows[0].Name != "put (b)" {
+		t.Errorf("%+v", f)
 	}
 }

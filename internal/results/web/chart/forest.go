@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // RatioAxis is the logarithmic axis of a forest plot.
@@ -106,7 +107,7 @@ func Forest(f *compare.Forest, title string, describe func(*compare.ForestRow) s
 
 // ForestKey explains the marks of a forest plot.
 func ForestKey(f *compare.Forest) string {
-	key := fmt.Sprintf("Dot: ratio. Thick line: its 95 %% interval. Thin line: the wider interval that determines the word. Vertical line: no change. Shaded: changes within ± %s do not matter.", percent(f.Margin))
+	key := fmt.Sprintf("Dot: ratio. Thick line: its 95 %% interval. Thin line: the wider interval that determines the word. Vertical line: no change. Shaded: changes within ± %s do not matter.", text.Share(f.Margin))
 	for i := range f.Rows {
 		if !f.Rows[i].Interval {
 			return key + " A dot without a line has no interval."
@@ -114,5 +115,3 @@ func ForestKey(f *compare.Forest) string {
 	}
 	return key
 }
-
-func percent(x float64) string { return strconv.FormatFloat(100*x, 'f', -1, 64) + " %" }
