@@ -153,6 +153,15 @@ func CountNoun(n uint64, singular, plural string) string {
 	return Count(n) + " " + plural
 }
 
+// ShortList joins the first items of a list with commas, and states how many more items the list
+// has.
+func ShortList(list []string, most int) string {
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+}
+
 // OrDash returns the text, or a dash if it is empty.
 func OrDash(s string) string { return cmp.Or(s, Dash) }
 

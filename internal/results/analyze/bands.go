@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,7 +15,8 @@ import (
 type Combined struct {
 	Row      *Row
 	Included []*record.Trial
-	// LeftOut holds the other repeats: those that failed, and those with a worse verdict.
+	// LeftOut holds the other repeats: those without charts or figures, and those that are worse
+	// than the included repeats.
 	LeftOut []*record.Trial
 
 	// typical is the included repeat with the median throughput.
@@ -46,7 +48,7 @@ func (c *Combined) Note() string {
 		rest = append(rest, fmt.Sprintf("repeat %d (%s)", t.Repeat, state))
 	}
 	if len(rest) > 0 {
-		words += " Left out: " + shortList(rest) + "."
+		words += " Left out: " + text.ShortList(rest, maxListedRepeats) + "."
 	}
 	if state := WorstVerdict(c.Included); state != verdict.Valid {
 		words += " No repeat is valid."
@@ -54,26 +56,11 @@ func (c *Combined) Note() string {
 	return words
 }
 
-// shortList joins words with commas. If there are many, it replaces the last ones by their number.
-func shortList(words []string) string {
-	list := ""
-	for i, w := range words {
-		switch {
-		case i == maxListedRepeats && len(words) > maxListedRepeats+1:
-			return list + fmt.Sprintf(" and %d more", len(words)-i)
-		case i > 0:
-			list += ", "
-		}
-		list += w
-	}
-	return list
-}
-
 // CombineRepeats combines the charts of a trial's repeats: each line becomes the median of the
 // repeats, with their range. It includes the valid repeats. If no repeat is valid, it includes the
-// other repeats whose figures can be compared, and otherwise all repeats. The result has only the
-// charts that describe the load. CombineRepeats returns false if the charts of fewer than two
-// repeats are given.
+// suspect repeats whose figures can be compared (ExclusionReason) or, if there are none, all
+// repeats. The result has only the charts that describe the load. CombineRepeats returns false if
+// fewer than two repeats have charts and figures.
 func CombineRepeats(r *Row, all []*OverTime) (*OverTime, bool) {
 	all = slices.DeleteFunc(slices.Clone(all), func(o *OverTime) bool { return len(o.Panels) == 0 || !HasFigures(o.Trial) })
 	if len(all) < 2 {
@@ -131,13 +118,7 @@ func selectRepeats(all []*OverTime) []*OverTime {
 func typicalRepeat(all []*OverTime) *OverTime {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b *OverTime) int {
-		switch x, y := a.Trial.PerSecond, b.Trial.PerSecond; {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return a.Trial.Repeat - b.Trial.Repeat
+		return cmp.Or(cmp.Compare(a.Trial.PerSecond, b.Trial.PerSecond), cmp.Compare(a.Trial.Repeat, b.Trial.Repeat))
 	})
 	return sorted[medianPlace(len(sorted), record.HigherIsBetter)]
 }
@@ -170,8 +151,8 @@ func (l *Line) include(g *Grid, other *Line, place func(column int) (from, to fl
 	}
 }
 
-// combined describes a chart that combines repeats.
-type combined struct {
+// combinedPanel describes a chart that combines repeats.
+type combinedPanel struct {
 	panel  string
 	lines  []string
 	better record.Direction
@@ -179,7 +160,7 @@ type combined struct {
 
 // combinedPanels lists the charts that combine repeats. They describe the load. Charts that
 // describe members are not combined, because a member has different roles in different repeats.
-var combinedPanels = []combined{
+var combinedPanels = []combinedPanel{
 	{"throughput", []string{"completed", "due"}, record.HigherIsBetter},
 	{"latency", []string{"p50", "p99"}, record.LowerIsBetter},
 	{"errors", []string{"failed"}, record.LowerIsBetter},
@@ -188,7 +169,7 @@ var combinedPanels = []combined{
 }
 
 // combinePanel adds a chart that combines repeats, if a repeat has this chart.
-func (o *OverTime) combinePanel(c *combined, repeats []*OverTime) {
+func (o *OverTime) combinePanel(c *combinedPanel, repeats []*OverTime) {
 	var p Panel
 	for _, r := range repeats {
 		if i := slices.IndexFunc(r.Panels, func(p Panel) bool { return p.Name == c.panel }); i >= 0 {

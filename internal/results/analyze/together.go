@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // ChartGroup draws several trials with the same load in common charts, with one line for each
@@ -82,7 +83,7 @@ func newChartGroup(title string, all []*OverTime) (ChartGroup, bool) {
 	if len(all) > maxLines { // each store has several trials, with different loads
 		fastest := make([]*OverTime, len(sides))
 		for _, o := range all {
-			if i := slices.Index(sides, storeAndRun(o.Trial)); fastest[i] == nil || representsBetter(o.alone().Trial, fastest[i].alone().Trial) {
+			if i := slices.Index(sides, storeAndRun(o.Trial)); fastest[i] == nil || representsBetter(o.chooseRepeat().Trial, fastest[i].chooseRepeat().Trial) {
 				fastest[i] = o
 			}
 		}
@@ -109,23 +110,31 @@ func newChartGroup(title string, all []*OverTime) (ChartGroup, bool) {
 
 // addRepeatNotes describes which repeats the lines show.
 func (g *ChartGroup) addRepeatNotes(all []*OverTime) {
-	var drawn []string
+	var drawn, doubtful []string
 	for _, o := range all {
-		if o.Combined != nil {
-			drawn = append(drawn, fmt.Sprintf("%s: %s", o.Trial.Name, o.Combined))
+		if o.Combined == nil {
+			continue
+		}
+		drawn = append(drawn, fmt.Sprintf("%s: %s", o.Trial.Name, o.Combined))
+		if WorstVerdict(o.Combined.Included) != verdict.Valid {
+			doubtful = append(doubtful, o.Trial.Name)
 		}
 	}
 	if len(drawn) == 0 {
 		return
 	}
-	g.Notes = append(g.Notes, "In charts over time, each line shows the median of a trial's valid repeats, or of all repeats if none is valid ("+shortList(drawn)+").")
-	if len(all) > maxBands {
+	g.Notes = append(g.Notes, "In charts over time, each line shows the median of a trial's valid repeats ("+text.ShortList(drawn, maxListedRepeats)+").")
+	if len(doubtful) > 0 {
+		g.Notes = append(g.Notes, "Trials without a valid repeat: "+text.ShortList(doubtful, maxListedRepeats)+". Their lines show the median of the suspect repeats or, if there are none, of all repeats.")
+	}
+	if len(all) > MaxBands {
 		g.Notes = append(g.Notes, "The range of the repeats is not drawn, because the bands of so many trials would cover each other.")
 	}
 }
 
-// maxBands is the maximum number of lines with a band in one chart.
-const maxBands = 4
+// MaxBands is the maximum number of lines with a band in one chart. More bands would cover each
+// other.
+const MaxBands = 4
 
 // representsBetter reports whether t represents its store better than the other trial. A trial that
 // ExclusionReason accepts is better than a trial that it does not accept. Otherwise, the trial with
@@ -137,8 +146,8 @@ func representsBetter(t, other *record.Trial) bool {
 	return t.PerSecond > other.PerSecond
 }
 
-// alone returns the charts of a single repeat: the repeat with the median throughput.
-func (o *OverTime) alone() *OverTime {
+// chooseRepeat returns the charts of a single repeat: the repeat with the median throughput.
+func (o *OverTime) chooseRepeat() *OverTime {
 	if o.Combined != nil {
 		return o.Combined.typical
 	}
@@ -238,7 +247,7 @@ func (o *OverTime) addGroupChart(prefix string, s *source, all []*OverTime, plac
 		if l := s.line(of); l != nil {
 			at := func(column int) (from, to float64) { return place(of, column) }
 			line.include(&o.Grid, l, at)
-			if l.Repeats != nil && len(all) <= maxBands {
+			if l.Repeats != nil && len(all) <= MaxBands {
 				whole := o.Grid.newLine(line.Name)
 				whole.include(&o.Grid, l.Repeats, at)
 				line.Repeats = &whole
@@ -290,7 +299,7 @@ func (g *ChartGroup) overTime(all []*OverTime) {
 func (g *ChartGroup) byWrites(trials []*OverTime) {
 	most, all := 0.0, make([]*OverTime, 0, len(trials))
 	for _, o := range trials {
-		all = append(all, o.alone())
+		all = append(all, o.chooseRepeat())
 	}
 	for _, of := range all {
 		if of.completedWrites == nil {

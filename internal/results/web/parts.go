@@ -78,13 +78,10 @@ func sentencesWithTrials(all []analyze.Sentence, run *record.Run) (out []trialSe
 // all is set, it returns "all trials".
 func names(list []string, all bool) string {
 	const most = 6
-	switch {
-	case all:
+	if all {
 		return "all trials"
-	case len(list) > most:
-		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", len(list)-most)
 	}
-	return strings.Join(list, ", ")
+	return text.ShortList(list, most)
 }
 
 func newPicture(c *chart.Chart, prefix, class string) picture {

@@ -116,10 +116,7 @@ func containsFold(list []string, name string) bool {
 // ShortList joins the first 12 names of a list, and states how many more names the list has.
 func ShortList(names []string) string {
 	const most = 12
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
+	return text.ShortList(names, most)
 }
 
 func (h *History) note(format string, args ...any) {

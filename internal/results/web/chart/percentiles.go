@@ -37,7 +37,7 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	ranges := false
 	c.plot(0, 100*right, func() {
 		for i := range curves {
-			if curves[i].Repeats > 1 && len(curves) <= maxRanges && len(curves[i].Points) > 1 {
+			if curves[i].Repeats > 1 && len(curves) <= analyze.MaxBands && len(curves[i].Points) > 1 {
 				c.path(Series(i)+" range", c.percentileRange(&s, &curves[i]), "")
 				ranges = true
 			}
@@ -69,10 +69,6 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	}
 	return finish(name, c, legend), true
 }
-
-// maxRanges is the maximum number of curves whose range of repeats is drawn. More bands would
-// cover each other.
-const maxRanges = 4
 
 // percentileRange returns the outline of the area between the lowest and the highest repeat.
 func (c *canvas) percentileRange(s *scale, curve *analyze.PercentileCurve) *outline {
