@@ -75,7 +75,8 @@ func (s *Server) selected(w http.ResponseWriter, r *http.Request, limit int) (di
 	return dirs, true
 }
 
-// history shows how throughput, p50 and p99 changed over the selected runs.
+// history shows how the main metrics changed over the selected runs. The page has a note about each
+// run that cannot be read.
 func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	dirs, ok := s.selected(w, r, perPage)
 	if !ok {
@@ -86,22 +87,19 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	figures := []record.Figure{record.Registered("ops"), record.Registered("p50"), record.Registered("p99")}
-	var sources []*history.Source
-	for _, dir := range dirs {
-		source, err := history.ReadRun(dir, figures)
-		if err != nil {
-			s.refuse(w, http.StatusInternalServerError, "The history cannot be shown: "+err.Error()+".")
-			return
-		}
-		sources = append(sources, source)
+	sources, unreadable := readSources(dirs)
+	if len(sources) == 0 {
+		s.refuse(w, http.StatusBadRequest, "The history cannot be shown, because no selected run can be read. "+unreadable[0])
+		return
 	}
 	h, err := history.Build(sources, history.Options{Order: history.ByDate, Margin: stats.Margin})
-	var b bytes.Buffer
-	if err == nil {
-		err = web.HistoryHTML(&b, h)
+	if err != nil { // no run has figures
+		s.refuse(w, http.StatusBadRequest, "The history cannot be shown: "+err.Error()+".")
+		return
 	}
-	if err != nil {
+	h.Notes = append(h.Notes, unreadable...)
+	var b bytes.Buffer
+	if err := web.HistoryHTML(&b, h); err != nil {
 		s.refuse(w, http.StatusInternalServerError, "The history cannot be shown: "+err.Error()+".")
 		return
 	}
@@ -110,9 +108,28 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
 }
 
+// readSources reads the main metrics of run directories. For each run that cannot be read,
+// unreadable contains a sentence.
+func readSources(dirs []string) (sources []*history.Source, unreadable []string) {
+	var figures []record.Figure
+	for _, name := range compare.MainMetrics() {
+		figures = append(figures, record.Registered(name))
+	}
+	for _, dir := range dirs {
+		source, err := history.ReadRun(dir, figures)
+		if err != nil {
+			unreadable = append(unreadable, text.Line(fmt.Sprintf("A run was left out: %v.", err), text.MaxOutput))
+			continue
+		}
+		sources = append(sources, source)
+	}
+	return sources, unreadable
+}
+
 // acquireRendering waits until a report may be written. It limits the number of reports that are
-// written at the same time, because the report of a long run needs much memory. The caller must call
-// release when the report is written. acquireRendering returns false if the context ended first.
+// written at the same time, because the report of a long run needs much memory. The caller must
+// call release when the report is written. acquireRendering returns false if the context ended
+// first.
 func (s *Server) acquireRendering(ctx context.Context) (release func(), ok bool) {
 	select {
 	case s.rendering <- struct{}{}:
