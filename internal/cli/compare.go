@@ -25,7 +25,7 @@ type compareFlags struct {
 }
 
 func (a *commandLine) compareCommand() *cobra.Command {
-	f := &compareFlags{format: "text", metrics: metrics{names: []string{"ops", "p50", "p99"}}, margin: stats.Margin}
+	f := &compareFlags{format: "text", metrics: metrics{names: compare.MainMetrics()}, margin: stats.Margin}
 	c := &cobra.Command{
 		Use:   "compare [BASELINE] RUN...",
 		Short: "Report whether recorded runs are better or worse than a baseline",
@@ -69,11 +69,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 		return err
 	}
 	if f.format == "text" {
-		words := make([]string, 0, len(dirs))
-		for _, dir := range dirs {
-			words = append(words, command.ShellQuote(dir))
-		}
-		defer a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
+		defer a.suggestPage(runs)
 	}
 	if f.failOn == "" {
 		return nil
@@ -124,12 +120,9 @@ func (a *commandLine) writeComparisons(f *compareFlags, runs []*record.Run, all 
 		for _, run := range runs {
 			run.ReadEvents(run.Dir)
 		}
-		joined := runs[0]
-		if len(runs) > 1 {
-			var err error
-			if joined, err = record.Join(runs); err != nil {
-				return err
-			}
+		joined, err := record.Join(runs)
+		if err != nil {
+			return err
 		}
 		return web.HTML(a.Stdout, joined, all)
 	}

@@ -151,10 +151,7 @@ func (a *commandLine) writeHistory(f *historyFlags, h *history.History) error {
 		}
 		files := web.HistoryCharts(h)
 		for i := range files {
-			p := part{name: files[i].Name + "." + f.format, write: files[i].SVG}
-			if f.format == "png" {
-				p.write, p.binary = files[i].PNG(false), true
-			}
+			p := newChartPart(&files[i], f.format, false)
 			path, err := p.writeTo(f.out)
 			if err != nil {
 				return err
@@ -188,7 +185,7 @@ func (a *commandLine) suggest(h *history.History) {
 func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
 	names := f.metrics
 	if len(names) == 0 {
-		names = []string{"ops", "p50", "p99"}
+		names = compare.MainMetrics()
 	}
 	for i, name := range names {
 		figure, err := record.ParseMetric(name)

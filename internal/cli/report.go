@@ -259,16 +259,21 @@ func (p *part) writeTo(folder string) (path string, err error) {
 func (f *reportFlags) chartParts(run *record.Run, comparisons []*compare.Comparison) (parts []part, problems []string) {
 	files, problems := web.Charts(run, comparisons, f.charts...)
 	for i := range files {
-		p := part{name: files[i].Name + "." + f.format, write: files[i].SVG}
-		if f.format == "png" {
-			p.write, p.binary = files[i].PNG(f.dark), true
-		}
-		parts = append(parts, p)
+		parts = append(parts, newChartPart(&files[i], f.format, f.dark))
 	}
 	if len(parts) > 0 {
 		parts = append(parts, part{name: "index.html", write: func(w io.Writer) error { return web.Index(w, run.Name, f.format, files) }})
 	}
 	return parts, problems
+}
+
+// newChartPart returns the part for a chart in the format svg or png.
+func newChartPart(f *web.File, format string, dark bool) part {
+	p := part{name: f.Name + "." + format, write: f.SVG}
+	if format == "png" {
+		p.write, p.binary = f.PNG(dark), true
+	}
+	return p
 }
 
 // junitPart returns the file junit.xml, which has the result for each threshold.
