@@ -66,9 +66,10 @@ type Cell struct {
 	Kind      CellKind
 	// Doubted is set if the error of the figure may be larger than a valid verdict allows.
 	Doubted bool
-	// Worst is set if the figure is the worst of several different figures in its column.
+	// Worst is set if the figure is the worst in its column, or not clearly better than the worst.
+	// It is not set if the figures of the column do not clearly differ.
 	Worst bool
-	// Judged is set if the text is a verdict. It is the worst state in the text.
+	// Judged is the worst verdict in the text. It is empty if the text contains no verdict.
 	Judged verdict.State
 }
 

@@ -45,6 +45,15 @@ func TestTheWorstRepeatDecides(t *testing.T) {
 	}
 }
 
+// A trial that failed has a state and no verdict. Only a verdict gives a cell a colour.
+func TestOnlyVerdictsAreJudged(t *testing.T) {
+	for state, want := range map[string]verdict.State{"valid": verdict.Valid, "suspect": verdict.Suspect, "invalid": verdict.Invalid, string(record.Failed): "", "": ""} {
+		if got := VerdictCell(CombinedVerdict{State: state}).Judged; got != want {
+			t.Errorf("the verdict of the state %q is %q, not %q", state, got, want)
+		}
+	}
+}
+
 // The gap has a resolution of one millisecond. A gap below 1 ms is unknown, not 0.
 func TestNoGapIsNotZero(t *testing.T) {
 	gap := record.Registered("gap")

@@ -1,9 +1,12 @@
 package analyze
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strconv"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -109,39 +112,55 @@ func table(kind TableKind, rows []*Row, columns []tableColumn, notes *FootnoteLi
 	return t
 }
 
-// VerdictCell returns a cell with a verdict.
+// VerdictCell returns a cell with a verdict, or with the state of a trial that has no verdict.
 func VerdictCell(j CombinedVerdict) Cell {
-	return Cell{Text: j.String(), Judged: verdict.State(j.State)}
+	cell := Cell{Text: j.String()}
+	if state := verdict.State(j.State); state == verdict.Valid || state == verdict.Suspect || state == verdict.Invalid {
+		cell.Judged = state
+	}
+	return cell
 }
 
-// markWorst marks the worst figures of a column. It marks none if all known figures are equal, or
-// if neither high nor low figures are better.
+// markWorst marks the worst figure of a column and each figure that is about as bad. It marks only
+// figures that are clearly worse than the best figure: the difference exceeds the margin of
+// comparisons, and the intervals, if known, do not overlap. It marks none if neither high nor low
+// figures are better.
 func markWorst(rows [][]Cell, column int, better record.Direction) {
-	worse := func(a, b record.Value) bool {
-		if a.Failed || b.Failed {
-			return a.Failed && !b.Failed
+	badness := func(row []Cell) float64 {
+		switch v := row[column].Value; {
+		case v.Failed || better == record.LowerIsBetter:
+			return rank(v)
+		case better == record.HigherIsBetter:
+			return -v.Number
 		}
-		return better == record.HigherIsBetter && a.Number < b.Number || better == record.LowerIsBetter && a.Number > b.Number
+		return 0
 	}
-	var worst record.Value
-	differ := false
-	for _, row := range rows {
-		v := row[column].Value
-		switch {
-		case !v.Known && !v.Failed:
-		case !worst.Known && !worst.Failed:
-			worst = v
-		case worse(v, worst):
-			worst, differ = v, true
-		default:
-			differ = differ || worse(worst, v)
-		}
+	clearlyWorse := func(a, b []Cell) bool {
+		return badness(a)-badness(b) > stats.Margin*math.Abs(badness(b)) && !intervalsOverlap(a, b, column)
 	}
-	for _, row := range rows {
-		if v := row[column].Value; differ && (v.Known || v.Failed) {
-			row[column].Worst = !worse(worst, v)
-		}
+	known := slices.DeleteFunc(slices.Clone(rows), func(row []Cell) bool { return !row[column].Value.Known && !row[column].Value.Failed })
+	if len(known) == 0 {
+		return
 	}
+	order := func(a, b []Cell) int { return cmp.Compare(badness(a), badness(b)) }
+	best, worst := slices.MinFunc(known, order), slices.MaxFunc(known, order)
+	for _, row := range known {
+		row[column].Worst = clearlyWorse(row, best) && !clearlyWorse(worst, row)
+	}
+}
+
+// intervalsOverlap reports whether the confidence intervals or ranges of two figures of a column
+// overlap. It returns false if one of them is not known. They are in the next column, if the table
+// has them.
+func intervalsOverlap(a, b []Cell, column int) bool {
+	if column+1 >= len(a) || a[column+1].Kind != CertaintyCell {
+		return false
+	}
+	x, y := a[column+1].Certainty, b[column+1].Certainty
+	if x == nil || y == nil || x.RunTooShort || y.RunTooShort {
+		return false
+	}
+	return rank(x.Low) <= rank(y.High) && rank(y.Low) <= rank(x.High)
 }
 
 // words returns a column that contains a text about the trial.

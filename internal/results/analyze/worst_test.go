@@ -7,8 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// The marked figures of a column are those that no other known figure is worse than, unless all
-// known figures are equal.
+// TestMarkWorst checks figures that are equal or differ by more than the margin. The marked figures
+// of a column are those that no other known figure is worse than, unless all known figures are
+// equal.
 func TestMarkWorst(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -40,6 +41,38 @@ func TestMarkWorst(t *testing.T) {
 			}
 			if row[1].Worst != want || row[0].Worst {
 				t.Fatalf("better %d: row %d of %+v is worst: %v, not %v", better, i, rows, row[1].Worst, want)
+			}
+		}
+	}
+}
+
+// TestMarkWorstOnlyIfClear checks that no figure is marked if the figures differ by at most the
+// margin of comparisons or have overlapping intervals. A figure that is about as bad as the worst
+// figure is marked, too.
+func TestMarkWorstOnlyIfClear(t *testing.T) {
+	row := func(n float64, c *Certainty) []Cell {
+		return []Cell{{Value: record.Value{Known: true, Number: n}}, {Kind: CertaintyCell, Certainty: c}}
+	}
+	between := func(low, high float64) *Certainty {
+		return &Certainty{Low: record.Value{Known: true, Number: low}, High: record.Value{Known: true, Number: high}}
+	}
+	for name, test := range map[string]struct {
+		rows [][]Cell
+		want []bool
+	}{
+		"inside the margin":   {[][]Cell{row(100, nil), row(102.9, nil)}, []bool{false, false}},
+		"outside the margin":  {[][]Cell{row(100, nil), row(103.1, nil)}, []bool{false, true}},
+		"two bad figures":     {[][]Cell{row(100, nil), row(199, nil), row(200, nil)}, []bool{false, true, true}},
+		"above 0":             {[][]Cell{row(0, nil), row(1, nil), row(0, nil)}, []bool{false, true, false}},
+		"overlapping":         {[][]Cell{row(100, between(90, 120)), row(130, between(115, 140))}, []bool{false, false}},
+		"not overlapping":     {[][]Cell{row(100, between(90, 110)), row(130, between(115, 140))}, []bool{false, true}},
+		"one interval":        {[][]Cell{row(100, nil), row(130, between(90, 140))}, []bool{false, true}},
+		"a run was too short": {[][]Cell{row(100, between(90, 120)), row(130, &Certainty{RunTooShort: true})}, []bool{false, true}},
+	} {
+		markWorst(test.rows, 0, record.LowerIsBetter)
+		for i, row := range test.rows {
+			if row[0].Worst != test.want[i] {
+				t.Errorf("%s: row %d is worst: %v, not %v", name, i, row[0].Worst, test.want[i])
 			}
 		}
 	}

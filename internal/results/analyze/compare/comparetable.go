@@ -12,7 +12,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
-	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Side holds the values of one condition, such as the machine, for the run and for its baseline.
@@ -150,8 +149,8 @@ func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows []
 		if base.String() != now.String() {
 			judged.Text += "; baseline " + base.String()
 		}
-		if worse := verdict.State(base.State); worse.Worse(judged.Judged) {
-			judged.Judged = worse
+		if state := analyze.VerdictCell(base).Judged; state != "" && (judged.Judged == "" || state.Worse(judged.Judged)) {
+			judged.Judged = state
 		}
 		interval := analyze.Cell{Kind: analyze.ChangeIntervalCell, Change: f.Change}
 		if p.Dependent && f.Change.Known && f.Change.Interval {
