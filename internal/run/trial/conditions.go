@@ -33,7 +33,7 @@ func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 		return nil, err
 	}
 	a := t.newAssignment(endpoints)
-	a.Voters, a.Members = voters, m.numbers()
+	a.Voters, a.Members = voters, m.ids()
 	return a, nil
 }
 

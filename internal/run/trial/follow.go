@@ -33,11 +33,12 @@ func (w *monitor) followerConfig() cluster.Config {
 // the endpoints for which the generator was prepared.
 func (w *monitor) setTarget(g retargetable, endpoints []string) {
 	w.generator, w.targetEndpoints = g, endpoints
-	w.term(w.m.leaderTerm())
+	w.setTerm(w.m.leaderTerm())
 	w.retarget() // the leader may have changed since the generator was prepared
 }
 
-func (w *monitor) term(term uint64) {
+// setTerm passes the leader's term to the generator, if both are known.
+func (w *monitor) setTerm(term uint64) {
 	if w.generator != nil && term > 0 {
 		w.generator.Epoch(term)
 	}
@@ -60,7 +61,7 @@ func (w *monitor) retarget() {
 func (w *monitor) handleChanges(changes []cluster.Change) {
 	for _, c := range changes {
 		if c.Kind == cluster.LeaderElected {
-			w.term(c.Term)
+			w.setTerm(c.Term)
 		}
 		if c.Kind == cluster.LeaderElected || c.Kind == cluster.LeaderRenewed {
 			w.retarget()

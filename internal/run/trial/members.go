@@ -99,14 +99,14 @@ func (m *members) update(i, n int, asked, ended time.Time, e store.Member) []clu
 		name := all[c.Member].Name
 		switch c.Kind {
 		case cluster.LeaderElected:
-			m.add(&all[c.Member], c.Term, kv.Leader, c.At)
+			m.addRole(&all[c.Member], c.Term, kv.Leader, c.At)
 		case cluster.MemberLost:
 			m.losses = append(m.losses, loss{name, c.At})
 		}
 	}
 	if e.Err == nil && e.Role != kv.UnknownRole {
-		_, number := m.view.Leader()
-		m.add(&all[i], cmp.Or(e.Term, number), e.Role, ended)
+		_, latest := m.view.Leader()
+		m.addRole(&all[i], cmp.Or(e.Term, latest), e.Role, ended)
 	}
 	return changes
 }
@@ -127,9 +127,9 @@ func (m *members) nameOf(e *store.Member) string {
 	return cmp.Or(m.givenNames[e.Endpoint], m.names[e.Endpoint], e.Endpoint)
 }
 
-// add records a member's role in a term. at is the time at which the member was first seen in this
-// role.
-func (m *members) add(e *store.Member, term uint64, role kv.Role, at time.Time) {
+// addRole records a member's role in a term. at is the time at which the member was first seen in
+// this role.
+func (m *members) addRole(e *store.Member, term uint64, role kv.Role, at time.Time) {
 	r := record.RoleAt{Member: record.ID(e.ID), Name: e.Name, Term: term, Role: role.String(), Since: at.UTC()}
 	same := func(k record.RoleAt) bool { return k.Member == r.Member && k.Term == r.Term && k.Role == r.Role }
 	if e.ID != 0 && !slices.ContainsFunc(m.termRoles, same) {
@@ -182,8 +182,8 @@ func (m *members) leaderTerm() uint64 {
 	return term
 }
 
-// numbers returns the members' IDs by endpoint.
-func (m *members) numbers() map[string]uint64 {
+// ids returns the members' IDs by endpoint.
+func (m *members) ids() map[string]uint64 {
 	out := map[string]uint64{}
 	status := m.status()
 	for i := range status.Members {
@@ -223,8 +223,8 @@ func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 // vote.
 func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	if t.Mode == kv.AnyEndpoint {
-		reportsNoStatus := m.withoutVote()
-		some := slices.DeleteFunc(slices.Clone(m.givenEndpoints), func(e string) bool { return voting && memberAt(reportsNoStatus, e) != nil })
+		nonVoters := m.withoutVote()
+		some := slices.DeleteFunc(slices.Clone(m.givenEndpoints), func(e string) bool { return voting && memberAt(nonVoters, e) != nil })
 		if len(some) == 0 {
 			return m.givenEndpoints, nil
 		}

@@ -83,7 +83,7 @@ func TestASlowMemberIsAskedAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if known := m.numbers()["b:1"] == 2; known != (silent < 2) {
+		if known := m.ids()["b:1"] == 2; known != (silent < 2) {
 			t.Errorf("silent %d times: its number is known: %v", silent, known)
 		}
 		if lost := m.lost(nil); len(lost) > 0 { // the member is not lost if the clock did not advance

@@ -231,7 +231,7 @@ func (h *historian) readMembers(ctx context.Context, m *members, assignment *loa
 			continue
 		}
 		a := h.t.newAssignment([]string{endpoint})
-		if a.Members, a.Only = m.numbers(), keyNumbers; a.Load.Application.Name != "" {
+		if a.Members, a.Only = m.ids(), keyNumbers; a.Load.Application.Name != "" {
 			a.Preloaded = assignment.Preloaded // Preloaded determines which keys exist in an application
 		}
 		var err error
