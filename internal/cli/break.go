@@ -168,7 +168,7 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 		} else {
 			a.SuggestNext("quorumbench report %s --format html --out PAGE (shows the outage in charts)", command.ShellQuote(f.out))
 		}
-		a.Also(f.out)
+		a.SuggestMore(f.out)
 	}
 	return err
 }

@@ -355,7 +355,7 @@ func (a *commandLine) suggestAfterSearch(f *capacityFlags, dir string, found *si
 	default:
 		a.SuggestNext("quorumbench capacity share %s --rate R (estimates the share of the capacity that R operations per second use)", command.ShellQuote(dir))
 	}
-	a.Also(dir)
+	a.SuggestMore(dir)
 }
 
 // slowStartReason returns the reason why a store is slow right after its start, or an empty string

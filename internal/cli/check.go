@@ -316,7 +316,7 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 			a.SuggestNext("repeat the check on a machine with less other load")
 		}
 		if err == nil || err.Error() == "" {
-			a.Also(f.out)
+			a.SuggestMore(f.out)
 		}
 	}
 	return err
@@ -390,7 +390,7 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 	})
 	if err == nil && f.format == "text" {
 		a.SuggestNext("quorumbench check perf%s (checks whether the cluster can carry a load)", f.SelectionFlags())
-		a.Also(f.out)
+		a.SuggestMore(f.out)
 	}
 	return err
 }

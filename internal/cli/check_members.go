@@ -83,7 +83,7 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 			a.SuggestNext("quorumbench check disk DIR (run this on the slow member's machine, with its data folder)")
 		}
 		if err == nil || err.Error() == "" {
-			a.Also(f.out)
+			a.SuggestMore(f.out)
 		}
 	}
 	return err

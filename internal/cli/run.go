@@ -170,7 +170,7 @@ func (a *commandLine) suggestAfterRun(f *runFlags, s *scenario.Scenario, run *re
 	default:
 		a.SuggestNext("quorumbench compare %s RUN (reports whether another run of the scenario is better or worse)", command.ShellQuote(run.Dir))
 	}
-	a.Also(run.Dir)
+	a.SuggestMore(run.Dir)
 }
 
 // checkDataDir returns a usage error for --data-dir if the scenario starts no members.

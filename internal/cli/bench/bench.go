@@ -107,5 +107,5 @@ func (f *options) next(a *command.App, run *record.Run) {
 	default:
 		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
 	}
-	a.Also(f.out)
+	a.SuggestMore(f.out)
 }

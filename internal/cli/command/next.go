@@ -16,9 +16,10 @@ func (a *App) SuggestNext(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // there is no place to report an error
 }
 
-// Also prints, below the line of Next, how to see what limited a run and how to compare it with
-// another run. dir is the run directory; if it is empty, Also prints nothing.
-func (a *App) Also(dir string) {
+// SuggestMore prints, below the line of SuggestNext, how to see what limited a run and how to
+// compare it with another run. dir is the run directory. If it is empty, SuggestMore prints
+// nothing.
+func (a *App) SuggestMore(dir string) {
 	if dir != "" {
 		dir = ShellQuote(printableLine(dir))
 		_, _ = fmt.Fprintf(a.Stderr, "Also: quorumbench report %s --wide (shows what limited the run)\n      quorumbench compare %s RUN (compares the run with another run)\n", dir, dir)
