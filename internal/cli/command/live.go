@@ -92,9 +92,9 @@ func newLiveTrial() *liveTrial {
 	return t
 }
 
-// progress handles a progress report. When a trial has ended, progress keeps its figures and
-// empties the view.
-func (l *live) progress(p runner.Progress) {
+// handleProgress handles a progress report. When a trial has ended, handleProgress keeps its
+// figures and empties the view.
+func (l *live) handleProgress(p runner.Progress) {
 	if p.Stage != runner.TrialDone {
 		return
 	}
@@ -134,8 +134,8 @@ func (t *liveTrial) beginPhase(p measure.Phase) {
 	t.samples.Begin()
 }
 
-// second adds a recorded second of a trial.
-func (l *live) second(trial *scenario.Trial, s *measure.Second) {
+// addSecond adds a recorded second of a trial.
+func (l *live) addSecond(trial *scenario.Trial, s *measure.Second) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if name := fmt.Sprint(trial.Name, " ", trial.Repeat); name != l.now.name {
@@ -209,8 +209,8 @@ func (f *liveFigures) setTimes(h *measure.Histogram, failed uint64) {
 	f.p50, f.p99, f.p999 = all[0], all[1], all[2]
 }
 
-// event adds an event.
-func (l *live) event(e record.Event) {
+// addEvent adds an event.
+func (l *live) addEvent(e record.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.now
@@ -227,8 +227,8 @@ func (l *live) event(e record.Event) {
 	}
 }
 
-// machines adds samples of the resource usage of processes.
-func (l *live) machines(rows []*record.MachineRow) {
+// addSamples adds samples of the resource usage of processes.
+func (l *live) addSamples(rows []*record.MachineRow) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.now
@@ -244,8 +244,8 @@ func (l *live) machines(rows []*record.MachineRow) {
 	}
 }
 
-// states replaces the states of the members.
-func (l *live) states(all []record.MemberState) {
+// setMembers replaces the states of the members.
+func (l *live) setMembers(all []record.MemberState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.members = slices.Clone(all)
@@ -256,7 +256,7 @@ func (d *Display) Follow(o *runner.Options) {
 	if d.live == nil {
 		return
 	}
-	o.Observer = o.Observer.Join(record.Observer{Event: d.live.event, Machines: d.live.machines, Members: d.live.states})
-	o.AddSecondHandler(d.live.second)
-	o.AddProgressHandler(d.live.progress)
+	o.Observer = o.Observer.Join(record.Observer{Event: d.live.addEvent, Machines: d.live.addSamples, Members: d.live.setMembers})
+	o.AddSecondHandler(d.live.addSecond)
+	o.AddProgressHandler(d.live.handleProgress)
 }

@@ -53,15 +53,15 @@ func TestLiveViewShowsSecondWindowProcessesAndEvents(t *testing.T) {
 	if got := plain(l.lines(100)); got != nil {
 		t.Errorf("before the first second it shows %q", got)
 	}
-	l.machines([]*record.MachineRow{sample(0, "m1", 1, 0), record.NewMachineRow(noon, "disk sda")})
-	l.second(open, second(measure.Warmup, 0, 50_000, 0))
-	l.second(open, second(measure.Measured, 0, 2000, 0))
-	l.second(open, second(measure.Measured, 1, 4000, 20))
-	l.machines([]*record.MachineRow{sample(2*time.Second, "m1", 2, 4<<20)})
+	l.addSamples([]*record.MachineRow{sample(0, "m1", 1, 0), record.NewMachineRow(noon, "disk sda")})
+	l.addSecond(open, second(measure.Warmup, 0, 50_000, 0))
+	l.addSecond(open, second(measure.Measured, 0, 2000, 0))
+	l.addSecond(open, second(measure.Measured, 1, 4000, 20))
+	l.addSamples([]*record.MachineRow{sample(2*time.Second, "m1", 2, 4<<20)})
 	for i := range 3 {
-		l.event(record.Event{Time: noon.Add(time.Duration(i) * time.Second), Kind: "slow_fsync", Member: "m1", Text: "m1 synced slowly"})
+		l.addEvent(record.Event{Time: noon.Add(time.Duration(i) * time.Second), Kind: "slow_fsync", Member: "m1", Text: "m1 synced slowly"})
 	}
-	l.event(record.Event{Time: noon, Kind: "election", Member: "m2", Text: "m2 was elected leader"})
+	l.addEvent(record.Event{Time: noon, Kind: "election", Member: "m2", Text: "m2 was elected leader"})
 	want := []string{
 		"  last second  4,000/s of 4,020/s due  p99 3.98 ms  p50 2.01 ms  p99.9 failed  20 errors  3 in flight",
 		"  window       3,000/s  p99 3.96 ms  p50 1.51 ms  p99.9 failed  20 errors",
@@ -75,7 +75,7 @@ func TestLiveViewShowsSecondWindowProcessesAndEvents(t *testing.T) {
 	if got := plain(l.lines(100)); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("it shows\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	l.second(&scenario.Trial{Name: "get", Repeat: 1}, second(measure.Warmup, 0, 10, 0))
+	l.addSecond(&scenario.Trial{Name: "get", Repeat: 1}, second(measure.Warmup, 0, 10, 0))
 	got := strings.Join(plain(l.lines(100)), "\n")
 	if strings.Contains(got, "m1") || strings.Contains(got, "errors") || strings.Contains(got, "due") || !strings.Contains(got, "  p50 ") {
 		t.Errorf("the next trial begins with\n%s", got)
@@ -86,8 +86,8 @@ func TestLiveViewOfALongTrialKeepsTwoMinutes(t *testing.T) {
 	l := newLive()
 	trial := &scenario.Trial{Name: "put"}
 	for i := range 3 * maxStripColumns {
-		l.second(trial, second(measure.Measured, i, 10+i, 0))
-		l.event(record.Event{Kind: fmt.Sprint(i)})
+		l.addSecond(trial, second(measure.Measured, i, 10+i, 0))
+		l.addEvent(record.Event{Kind: fmt.Sprint(i)})
 	}
 	if len(l.now.second.rates) != maxStripColumns || len(l.now.phased.tails) != maxStripColumns || len(l.now.events) != liveEvents || l.now.count != 3*maxStripColumns {
 		t.Errorf("it keeps %d rates, %d times and %d of %d events", len(l.now.second.rates), len(l.now.phased.tails), len(l.now.events), l.now.count)
@@ -109,7 +109,7 @@ func TestLiveViewIsReplacedAfterAResize(t *testing.T) {
 	d := NewDisplay(&b, func() int { return width })
 	d.live, d.height = newLive(), func() int { return 30 }
 	measuring := runner.Progress{Stage: runner.Measuring, Trial: 1, Trials: 1, Name: "put", PerSecond: 10, FinishedShare: 0.5}
-	d.live.second(&scenario.Trial{Name: "put"}, second(measure.Measured, 0, 4000, 0))
+	d.live.addSecond(&scenario.Trial{Name: "put"}, second(measure.Measured, 0, 4000, 0))
 	d.show(measuring)
 	shown := program.Screen(b.String())
 	if len(shown) != 6 || shown[0] != "put: measuring, 50 %, 0 errors" {
@@ -132,7 +132,7 @@ func TestLiveViewIsReplacedAfterAResize(t *testing.T) {
 	}
 	d.show(runner.Progress{Stage: runner.TrialDone, Trial: 1, Trials: 1, Name: "put", Result: done()})
 	d.height = func() int { return liveHeight - 1 }
-	d.live.second(&scenario.Trial{Name: "put"}, second(measure.Measured, 0, 4000, 0))
+	d.live.addSecond(&scenario.Trial{Name: "put"}, second(measure.Measured, 0, 4000, 0))
 	b.Reset()
 	d.show(measuring)
 	if shown := program.Screen(b.String()); len(shown) != 2 {

@@ -16,14 +16,14 @@ import (
 // Members are shown with their roles and with the operations to which they replied.
 func TestLiveViewShowsMembers(t *testing.T) {
 	l := newLive()
-	l.states([]record.MemberState{{Name: "m1", ID: 7, Role: kv.Leader}, {Name: "m2", ID: 8, Role: kv.Follower}, {Name: "m3", ID: 9, Lost: true}})
+	l.setMembers([]record.MemberState{{Name: "m1", ID: 7, Role: kv.Leader}, {Name: "m2", ID: 8, Role: kv.Follower}, {Name: "m3", ID: 9, Lost: true}})
 	trial := &scenario.Trial{Name: "put"}
-	l.machines([]*record.MachineRow{sample(0, "m1", 1, 0)})
+	l.addSamples([]*record.MachineRow{sample(0, "m1", 1, 0)})
 	for i, n := range []int{1000, 3000} {
 		s := second(measure.Measured, i, n, 0)
 		s.Cells[0].Member = 7
-		l.second(trial, s)
-		l.machines([]*record.MachineRow{sample(time.Duration(i+1)*time.Second, "m1", 1+0.5*float64(i*i+i), 0)})
+		l.addSecond(trial, s)
+		l.addSamples([]*record.MachineRow{sample(time.Duration(i+1)*time.Second, "m1", 1+0.5*float64(i*i+i), 0)})
 	}
 	latest := "  m1           leader, CPU 100 %, 3,000/s, RSS 64.0 MiB\n  m2           follower\n  m3           lost"
 	if got := strings.Join(plain(l.lines(100)), "\n"); !strings.HasSuffix(got, latest) {
@@ -43,19 +43,19 @@ func TestLiveViewShowsMembers(t *testing.T) {
 func TestLiveViewShowsEndedTrials(t *testing.T) {
 	l := newLive()
 	for i, name := range []string{"one", "two", "three"} {
-		l.second(&scenario.Trial{Name: name}, second(measure.Measured, 0, 1000*(i+1), 0))
+		l.addSecond(&scenario.Trial{Name: name}, second(measure.Measured, 0, 1000*(i+1), 0))
 		if name == "three" {
 			l.press(earlierKey)
 		}
 		if name != "three" {
-			l.progress(runner.Progress{Stage: runner.TrialDone, Trial: i + 1, Trials: 3, Name: name, Result: done()})
+			l.handleProgress(runner.Progress{Stage: runner.TrialDone, Trial: i + 1, Trials: 3, Name: name, Result: done()})
 		}
 	}
 	head := func() string { return plain(l.lines(100))[0] }
 	if want := "  ended: [2/3] two: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid"; head() != want {
 		t.Errorf("it shows %q, not %q", head(), want)
 	}
-	l.progress(runner.Progress{Stage: runner.TrialDone, Trial: 3, Trials: 3, Name: "three", Result: done()})
+	l.handleProgress(runner.Progress{Stage: runner.TrialDone, Trial: 3, Trials: 3, Name: "three", Result: done()})
 	if !strings.Contains(head(), "[2/3] two") {
 		t.Errorf("after the next trial it shows %q", head())
 	}
@@ -72,8 +72,8 @@ func TestLiveViewShowsEndedTrials(t *testing.T) {
 		t.Errorf("before the next trial begins it shows %q", plain(got))
 	}
 	for range 2 * liveTrials {
-		l.second(&scenario.Trial{Name: "more"}, second(measure.Measured, 0, 10, 0))
-		l.progress(runner.Progress{Stage: runner.TrialDone, Result: done()})
+		l.addSecond(&scenario.Trial{Name: "more"}, second(measure.Measured, 0, 10, 0))
+		l.handleProgress(runner.Progress{Stage: runner.TrialDone, Result: done()})
 	}
 	if len(l.ended) != liveTrials {
 		t.Errorf("it keeps %d ended trials", len(l.ended))
@@ -107,10 +107,10 @@ func TestFooterFitsTheNarrowestTerminal(t *testing.T) {
 // Events that the view accents are not displaced by more frequent ones.
 func TestLiveViewKeepsAccentedEvents(t *testing.T) {
 	l := newLive()
-	l.second(&scenario.Trial{Name: "put"}, second(measure.Measured, 0, 10, 0))
-	l.event(record.Event{Time: noon, Kind: record.FaultBegan, Member: "m1", Text: "m1 was killed"})
+	l.addSecond(&scenario.Trial{Name: "put"}, second(measure.Measured, 0, 10, 0))
+	l.addEvent(record.Event{Time: noon, Kind: record.FaultBegan, Member: "m1", Text: "m1 was killed"})
 	for _, member := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {
-		l.event(record.Event{Time: noon, Kind: "slow_apply", Member: member, Text: member + " was slow"})
+		l.addEvent(record.Event{Time: noon, Kind: "slow_apply", Member: member, Text: member + " was slow"})
 	}
 	got := strings.Join(plain(l.lines(100)), "\n")
 	if want := "  events       7\n    12:00:00 m1 was killed\n    12:00:00 m4 was slow\n    12:00:00 m5 was slow\n    12:00:00 m6 was slow"; !strings.HasSuffix(got, want) {
