@@ -81,7 +81,15 @@ func (s *terminal) modes() unix.Termios {
 	return *m
 }
 
-// command returns a command that runs a scenario with two short trials and then a long one. It uses
+// setModes changes the terminal's mode, as another process does.
+func (s *terminal) setModes(m unix.Termios) {
+	s.t.Helper()
+	if err := unix.IoctlSetTermios(int(s.inner.Fd()), unix.TCSETS, &m); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// command returns a command that runs a scenario with a short trial and then a long one. It uses
 // the terminal for its input and its progress, and is in the terminal's foreground.
 func (s *terminal) command(args ...string) *exec.Cmd {
 	s.t.Helper()
@@ -116,6 +124,9 @@ func (s *terminal) start(c *exec.Cmd) {
 
 // await waits until the terminal shows a view that appeared after the previous call of await.
 func (s *terminal) await() { s.awaitText("last second") }
+
+// awaitKeys does the same as await, and waits until the program reads keys.
+func (s *terminal) awaitKeys() { s.awaitText("q end") }
 
 // awaitText waits until the program has written a text two more times, so that it is part of a view
 // that began after the call.
@@ -164,7 +175,7 @@ func TestLiveViewOnATerminal(t *testing.T) {
 	var stdout bytes.Buffer
 	c.Stdout = &stdout
 	s.start(c)
-	s.await()
+	s.awaitKeys()
 	if m := s.modes(); m.Lflag != modes.Lflag&^(unix.ECHO|unix.ICANON) {
 		t.Errorf("the mode's flags are %x, not %x without echo and line editing", m.Lflag, modes.Lflag)
 	}
@@ -218,7 +229,7 @@ func TestLiveViewEndedBySignals(t *testing.T) {
 			modes := s.modes()
 			c := s.command()
 			s.start(c)
-			s.await()
+			s.awaitKeys()
 			end(s, c)
 			s.finish(c, modes)
 		})
@@ -229,7 +240,7 @@ func TestLiveViewEndedBySignals(t *testing.T) {
 		modes := s.modes()
 		c := s.command()
 		s.start(c)
-		s.await()
+		s.awaitKeys()
 		_ = c.Process.Signal(syscall.SIGCONT) // although the program was not stopped
 		s.await()
 		s.send("q")
@@ -244,7 +255,7 @@ func TestLiveViewEndedBySignals(t *testing.T) {
 		modes := s.modes()
 		c := s.command()
 		s.start(c)
-		s.await()
+		s.awaitKeys()
 		_ = c.Process.Kill()
 		_ = c.Wait()
 		after := s.modes()
@@ -279,12 +290,12 @@ func TestLiveViewUnderAShell(t *testing.T) {
 	}
 	wait("ready$")
 	s.send(run + "\n")
-	s.await()
+	s.awaitKeys()
 	s.send("\x1a") // Ctrl-Z
 	wait("Stopped")
 	settle.Eventually(t, "the mode is restored", func() bool { return s.modes() == modes })
 	s.send("fg\n")
-	s.await()
+	s.awaitKeys()
 	s.send("x")
 	s.await()
 	s.send("q")
@@ -298,7 +309,7 @@ func TestLiveViewUnderAShell(t *testing.T) {
 		t.Errorf("the shell received typed keys, or the mode is %+v instead of %+v: %q", s.modes(), modes, text[strings.LastIndex(text, "Stopped"):])
 	}
 	s.send(strings.Replace(run, s.dir, s.dir+"2", 1) + "\n")
-	s.await()
+	s.awaitKeys()
 	group, err := unix.IoctlGetInt(int(s.outer.Fd()), unix.TIOCGPGRP)
 	if err != nil || group == sh.Process.Pid {
 		t.Fatalf("the foreground is the process group %d: %v", group, err)

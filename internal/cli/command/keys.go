@@ -1,11 +1,11 @@
 package command
 
 import (
+	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,8 +32,9 @@ var keyNames = map[string]key{
 // keys reads single keys from a terminal, without echoing them. For this purpose it switches off
 // only the terminal's echo and line editing, so that Ctrl-C and Ctrl-Z still send signals. It
 // restores the terminal's mode in the method end, before Ctrl-Z stops the program, and before
-// SIGQUIT or a second SIGINT or SIGTERM ends it. In the background it reads nothing. The methods
-// that a display calls do nothing on a nil *keys.
+// SIGQUIT or a second SIGINT or SIGTERM ends it. It reads no keys while the program is in the
+// background, or while another process, such as a pager, has set a mode of its own. It never
+// replaces such a mode. The methods that a display calls do nothing on a nil *keys.
 type keys struct {
 	terminal int // file descriptor
 	press    func(key)
@@ -45,13 +46,15 @@ type keys struct {
 	reading      sync.WaitGroup
 
 	mu          sync.Mutex
-	on          bool         // set while the terminal is in the mode for keys
-	before      unix.Termios // the mode to restore, if on is set
+	on          bool         // set if the terminal was in the mode for keys when it was last checked
+	mode        unix.Termios // the mode for keys, from begin until restore
+	before      unix.Termios // the mode to restore
 	ended       bool
 	interrupted bool
 }
 
-// newKeys starts to read keys from a file. It returns nil if the file is not a terminal.
+// newKeys starts to read keys from a file, after one second. A pager that a shell started together
+// with the program has then set its own mode. newKeys returns nil if the file is not a terminal.
 func newKeys(file *os.File, press func(key), suspend, resume func()) *keys {
 	fd := int(file.Fd())
 	if _, err := unix.IoctlGetTermios(fd, getMode); err != nil {
@@ -72,7 +75,6 @@ func newKeys(file *os.File, press func(key), suspend, resume func()) *keys {
 			signal.Notify(k.signals, s)
 		}
 	}
-	k.begin()
 	go k.handleSignals()
 	k.reading.Go(k.read)
 	return k
@@ -95,41 +97,52 @@ func (k *keys) foreground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// begin sets the mode for keys, if the program is in the foreground. Text that was typed before is
-// dropped, because it was not meant as keys.
+// ownsMode reports whether the program is in the foreground and the terminal is still in the mode
+// that begin set. The caller holds k.mu.
+func (k *keys) ownsMode() bool {
+	current, err := unix.IoctlGetTermios(k.terminal, getMode)
+	return err == nil && *current == k.mode && k.foreground()
+}
+
+// begin sets the mode for keys, if the program is in the foreground and no other process has
+// switched off the terminal's echo or line editing. Text that was typed before is dropped, because
+// it was not meant as keys. begin does nothing if the mode for keys is already set, for example if
+// SIGCONT arrives although the program was not stopped.
 func (k *keys) begin() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ended {
 		return
 	}
-	wasOn := k.on
-	k.on = false
-	if !k.foreground() {
+	if k.on = k.ownsMode(); k.on || !k.foreground() {
 		return
 	}
 	current, err := unix.IoctlGetTermios(k.terminal, getMode)
-	if err != nil {
+	const lines = unix.ECHO | unix.ICANON
+	if err != nil || current.Lflag&lines != lines {
 		return
 	}
-	// If SIGCONT arrives although the program was not stopped, the current mode is already the mode
-	// for keys. It must not become the mode to restore.
-	if !wasOn || current.Lflag&(unix.ECHO|unix.ICANON) != 0 {
-		k.before = *current
-	}
-	mode := k.before
-	mode.Lflag &^= unix.ECHO | unix.ICANON
+	mode := *current
+	mode.Lflag &^= lines
 	mode.Cc[unix.VMIN], mode.Cc[unix.VTIME] = 1, 0
-	k.on = unix.IoctlSetTermios(k.terminal, setMode, &mode) == nil
+	if unix.IoctlSetTermios(k.terminal, setMode, &mode) != nil {
+		return
+	}
+	dropTyped(k.terminal)
+	if set, err := unix.IoctlGetTermios(k.terminal, getMode); err == nil { // as the terminal reports it
+		k.on, k.mode, k.before = true, *set, *current
+	}
 }
 
-// restore restores the terminal's mode. It drops keys that were not read, so that the shell does
-// not receive them.
+// restore restores the terminal's mode, unless another process has changed it. restore drops keys
+// that were not read, so that the shell does not receive them.
 func (k *keys) restore() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.on && k.foreground() {
+	if k.ownsMode() {
 		_ = unix.IoctlSetTermios(k.terminal, setMode, &k.before) // an error means that the terminal is gone
+		dropTyped(k.terminal)
+		k.mode = unix.Termios{}
 	}
 	k.on = false
 }
@@ -177,24 +190,10 @@ func (k *keys) handleSignals() {
 		case syscall.SIGTSTP:
 			k.stop()
 		default:
-			k.tryRestore()
+			k.restore()
 			signal.Reset(s)
 			_ = syscall.Kill(syscall.Getpid(), s.(syscall.Signal)) // now has its default effect
 		}
-	}
-}
-
-// tryRestore does the same as restore, but waits at most one second. The terminal changes its mode
-// only after it has accepted all output, and a frozen terminal must not keep the program alive.
-func (k *keys) tryRestore() {
-	restored := make(chan struct{})
-	go func() {
-		k.restore()
-		close(restored)
-	}()
-	select {
-	case <-restored:
-	case <-time.After(time.Second):
 	}
 }
 
@@ -238,21 +237,44 @@ func (k *keys) read() {
 			}
 			continue
 		}
-		if !k.foreground() {
-			k.restore()
-			continue
-		}
-		n, err := unix.Read(k.terminal, chunk)
-		if n == 0 || err != nil && err != unix.EINTR && err != unix.EAGAIN {
-			return // the terminal is gone
+		typed, err := k.readTyped(chunk)
+		if err != nil {
+			return
 		}
 		// Several characters at once are pasted text, which must not end the run.
-		if pressed := keyNames[string(chunk[:max(n, 0)])]; pressed == endKey {
+		if pressed := keyNames[typed]; pressed == endKey {
 			k.endRun()
 		} else if pressed != noKey {
 			k.press(pressed)
 		}
 	}
+}
+
+// readTyped reads the characters that the terminal has received, into chunk. It reads none if the
+// terminal is no longer in the mode for keys, because another process then waits for them. An error
+// means that the terminal is gone.
+func (k *keys) readTyped(chunk []byte) (typed string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.on = k.ownsMode(); !k.on {
+		return "", nil
+	}
+	var ready unix.FdSet
+	ready.Set(k.terminal)
+	// The characters may have been dropped after the caller's check. Then the read would block.
+	if count, err := unix.Select(k.terminal+1, &ready, nil, nil, &unix.Timeval{}); err != nil || count == 0 {
+		return "", nil
+	}
+	n, err := unix.Read(k.terminal, chunk)
+	switch {
+	case err == unix.EINTR || err == unix.EAGAIN:
+		return "", nil
+	case err != nil:
+		return "", err
+	case n == 0:
+		return "", io.EOF
+	}
+	return string(chunk[:n]), nil
 }
 
 // endRun has the same effect as the first Ctrl-C. After that it does nothing, because a second

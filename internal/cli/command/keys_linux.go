@@ -2,9 +2,13 @@ package command
 
 import "golang.org/x/sys/unix"
 
-// Requests to get and set the mode of a terminal. setMode also drops characters that were typed but
-// not read.
+// Requests to get and set the mode of a terminal. setMode does not wait for the terminal's output,
+// because a frozen terminal (Ctrl-S) accepts no output.
 const (
 	getMode = unix.TCGETS
-	setMode = unix.TCSETSF
+	setMode = unix.TCSETS
 )
+
+// dropTyped drops characters that were typed but not read. An error means that the terminal is
+// gone.
+func dropTyped(terminal int) { _ = unix.IoctlSetInt(terminal, unix.TCFLSH, unix.TCIFLUSH) }

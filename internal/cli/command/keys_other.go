@@ -4,9 +4,13 @@ package command
 
 import "golang.org/x/sys/unix"
 
-// Requests to get and set the mode of a terminal. setMode also drops characters that were typed but
-// not read.
+// Requests to get and set the mode of a terminal. setMode does not wait for the terminal's output,
+// because a frozen terminal (Ctrl-S) accepts no output.
 const (
 	getMode = unix.TIOCGETA
-	setMode = unix.TIOCSETAF
+	setMode = unix.TIOCSETA
 )
+
+// dropTyped drops characters that were typed but not read. An error means that the terminal is
+// gone.
+func dropTyped(terminal int) { _ = unix.IoctlSetPointerInt(terminal, unix.TIOCFLUSH, unix.TCIFLUSH) }
