@@ -32,12 +32,12 @@ func (a *agents) registerSSH(r command.Flags) {
 	r.Text("ssh-config", &a.access.Config, "FILE", "for hosts reached via ssh: configuration file, instead of ~/.ssh/config; \"none\" for no file")
 }
 
-// check returns a usage error if the scenario has an agent that needs certificates but no
+// check returns a usage error if one of the hosts has an agent that needs certificates but no
 // certificates are given, or if flags for agents or ssh are given but no host uses them.
-func (a *agents) check(s *scenario.Scenario) error {
+func (a *agents) check(hosts []scenario.Host) error {
 	needed, overSSH := "", false
-	for i := range s.Hosts {
-		h := &s.Hosts[i]
+	for i := range hosts {
+		h := &hosts[i]
 		overSSH = overSSH || h.Transport == scenario.TransportSSH
 		if h.Transport == scenario.TransportAgent && !h.UsesUnixSocket() {
 			needed = h.Name
@@ -47,9 +47,9 @@ func (a *agents) check(s *scenario.Scenario) error {
 	case needed != "" && a.certs == "":
 		return command.Usage("--agent-certs is missing, but the agent on host %s requires certificates; give the folder that contains ca.crt, controller.crt and controller.key", needed)
 	case needed == "" && a.certs != "":
-		return command.Usage("--agent-certs is only for hosts that are reached via agent, and the scenario has no such host; omit --agent-certs")
+		return command.Usage("--agent-certs is only for hosts that are reached via agent, but there is no such host; omit --agent-certs")
 	case a.access != overssh.Access{} && !overSSH:
-		return command.Usage("--ssh-identity, --ssh-known-hosts and --ssh-config are only for hosts that are reached via ssh, and the scenario has no such host; omit them")
+		return command.Usage("--ssh-identity, --ssh-known-hosts and --ssh-config are only for hosts that are reached via ssh, but there is no such host; omit them")
 	}
 	return nil
 }

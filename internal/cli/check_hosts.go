@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/preflight"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -35,6 +36,7 @@ type hostsFlags struct {
 	dir      string
 	store    string
 	duration time.Duration
+	whole    bool // set if --duration is given: the writes last for the whole duration
 	rate     int
 	neighbor int
 	agents   agents
@@ -42,7 +44,7 @@ type hostsFlags struct {
 }
 
 func (a *commandLine) checkHostsCommand() *cobra.Command {
-	f := &hostsFlags{store: "etcd", duration: 5 * time.Minute, rate: 50, format: "text", agents: agents{logf: a.logf}}
+	f := &hostsFlags{store: "etcd", rate: 50, format: "text", agents: agents{logf: a.logf}}
 	c := &cobra.Command{
 		Use: "hosts", Short: "Check whether machines are good enough for a store, before it is installed", Args: command.ArgsBetween(0, 0, ""),
 		Example: `  quorumbench check hosts --dir /var/lib/etcd
@@ -57,15 +59,16 @@ On each host, the files are in a new folder quorumbench-data-*, which is removed
 Before it writes, the command prints how much it will write.
 
 The measurement ends as soon as the disks are certainly good or bad for the store in
---store. A good disk takes about 200 s and a bad one about 30 s. If --duration is too short,
-the verdict is CANNOT TELL YET. The exit code is 0 for PASS, 1 for FAIL and 6 for CANNOT
-TELL YET.`,
+--store, or after 5 minutes. A good disk takes about 200 s and a bad one about 30 s. With
+--duration, the writes last for the whole duration, so that burst credits of cloud disks
+can end during the measurement. If the time is too short for a decision, the verdict is
+CANNOT TELL YET. The exit code is 0 for PASS, 1 for FAIL and 6 for CANNOT TELL YET.`,
 	}
 	r := command.NewFlags(c.Flags())
 	r.Text("hosts", &f.hosts, "HOST,...", "hosts to check, instead of this machine: [USER@]HOST[:PORT] for ssh, or agent:HOST:PORT or unix:PATH for an agent")
 	r.Text("dir", &f.dir, "DIR", "folder in which to write, on each host that is not reached via agent (default: the current folder, or ~/.cache on other hosts)")
 	r.Text("store", &f.store, "NAME", "store whose verdict determines the exit code: etcd, zookeeper, consul or k3s")
-	r.Duration("duration", &f.duration, "maximum duration of the writes")
+	r.Duration("duration", &f.duration, "duration of the writes (default: until the disks are certainly good or bad, at most 5m)")
 	r.Int("rate", &f.rate, "synced writes per second on each host")
 	r.Size("neighbor-load", &f.neighbor, "also write a file of this size once a minute, as when an image is pulled; 0 for no such load")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates that \"quorumbench agent certs\" created")
@@ -74,7 +77,12 @@ TELL YET.`,
 	command.SetGroup(r.Set, "Measurement flags", "neighbor-load", "rate", "duration")
 	a.AddProgress(r)
 	r.Format(&f.format, &a.Wide, "text", "json")
-	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkHosts(c.Context(), f) }
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if f.whole = c.Flags().Changed("duration"); !f.whole {
+			f.duration = usualSurvey
+		}
+		return a.checkHosts(c.Context(), f)
+	}
 	return c
 }
 
@@ -84,116 +92,143 @@ const (
 	minRate, maxRate = 10, 1000
 	minSurvey        = 2 * time.Second
 	maxSurvey        = 24 * time.Hour
+	usualSurvey      = 5 * time.Minute // maximum without --duration
+	// maxWrites is the maximum number of writes on each host. It limits the memory for their times.
+	maxWrites = 5_000_000
 )
 
-// tenantNames returns the names of the stores with requirements, which --store accepts.
-func tenantNames() (names []string) {
-	for _, t := range registry.Tenants() {
-		names = append(names, t.Name)
+// hostRuleStores returns the names of the stores with requirements, which --store accepts.
+func hostRuleStores() (names []string) {
+	for _, r := range registry.HostRules() {
+		names = append(names, r.Store)
 	}
 	return names
 }
 
-// tenants returns the stores with requirements, and the position of the store in --store.
-func (f *hostsFlags) tenants() (all []survey.Tenant, until int, err error) {
-	for _, t := range registry.Tenants() {
-		all = append(all, survey.Tenant(t))
-	}
-	names := tenantNames()
-	if until = slices.Index(names, f.store); until < 0 {
-		return nil, 0, command.Usage("--store: %q has no requirements for machines; choose one of: %s%s", f.store, strings.Join(names, ", "), command.Suggest(f.store, names, ""))
-	}
-	return all, until, nil
+// longest returns the longest permitted duration at the rate in --rate.
+func (f *hostsFlags) longest() time.Duration {
+	return min(maxSurvey, (maxWrites * time.Second / time.Duration(f.rate)).Truncate(time.Second))
 }
 
-// check returns a usage error for invalid flags, and the hosts.
-func (f *hostsFlags) check() (*scenario.Scenario, error) {
+// rules returns the rules of all stores, and those of the store in --store.
+func (f *hostsFlags) rules() (all []registry.StoreRules, chosen *kv.HostRules, err error) {
+	all = registry.HostRules()
+	for _, r := range all {
+		if r.Store == f.store {
+			chosen = r.Rules
+		}
+	}
+	if chosen == nil {
+		names := hostRuleStores()
+		return nil, nil, command.Usage("--store: %q has no requirements for machines; choose one of: %s%s", f.store, strings.Join(names, ", "), command.Suggest(f.store, names, ""))
+	}
+	return all, chosen, nil
+}
+
+// check returns a usage error for invalid flags, and the hosts. There are no hosts if this machine
+// is checked.
+func (f *hostsFlags) check() ([]scenario.Host, error) {
 	switch {
-	case f.duration < minSurvey || f.duration > maxSurvey:
-		return nil, command.Usage("--duration must be from %v to %s, not %v", minSurvey, text.FormatDuration(maxSurvey), f.duration)
 	case f.rate < minRate || f.rate > maxRate:
 		return nil, command.Usage("--rate must be from %d to %d, not %d", minRate, maxRate, f.rate)
+	case f.duration < minSurvey || f.duration > f.longest():
+		return nil, command.Usage("--duration must be from %v to %s at --rate %d, not %s", minSurvey, text.FormatDuration(f.longest()), f.rate, text.FormatDuration(f.duration))
 	case f.neighbor < 0 || f.neighbor > 1<<38:
 		return nil, command.Usage("--neighbor-load must be at most 256GiB, not %s", text.FormatSize(f.neighbor))
 	}
-	s := &scenario.Scenario{}
-	var err error
-	if s.Hosts, err = parseHosts(f.hosts, f.dir); err != nil {
+	hosts, err := parseHosts(f.hosts, f.dir)
+	if err != nil {
 		return nil, command.Usage("--hosts: %w", err)
 	}
-	if err := f.agents.check(s); err != nil {
+	if err := f.agents.check(hosts); err != nil {
 		return nil, err
 	}
-	if len(s.Hosts) > 0 {
+	if len(hosts) > 0 {
 		if f.dir != "" && (!filepath.IsAbs(f.dir) || filepath.Clean(f.dir) != f.dir || f.dir == "/") {
 			return nil, command.Usage("--dir is %q, but must be an absolute path on the hosts, without . or .. and without a slash at the end", f.dir)
 		}
-		if f.dir != "" && !slices.ContainsFunc(s.Hosts, func(h scenario.Host) bool { return h.Transport == scenario.TransportSSH }) {
+		if f.dir != "" && !slices.ContainsFunc(hosts, func(h scenario.Host) bool { return h.Transport == scenario.TransportSSH }) {
 			return nil, command.Usage("--dir is only for hosts that are reached via ssh: an agent writes in its own folder (quorumbench agent --dir); omit --dir")
 		}
-		return s, nil
+		return hosts, nil
 	}
 	f.dir = cmp.Or(f.dir, ".")
 	if info, err := os.Stat(f.dir); err != nil || !info.IsDir() {
 		return nil, command.Usage("--dir: the folder %s does not exist on this machine; create it, or name another folder on the same disk", f.dir)
 	}
-	return s, nil
+	return nil, nil
 }
 
-// parseHosts parses the value of --hosts.
+// parseHosts parses the value of --hosts. A host's name is the name or IP address in its address.
+// If several hosts have the same name, for example two agents on one machine, their names are their
+// whole addresses.
 func parseHosts(list, dir string) (hosts []scenario.Host, err error) {
 	if list == "" {
 		return nil, nil
 	}
+	named := map[string]int{} // number of hosts with each name
 	for item := range strings.SplitSeq(list, ",") {
-		h := scenario.Host{Address: strings.TrimSpace(item), Transport: scenario.TransportSSH, Dir: dir}
-		if at, ok := strings.CutPrefix(h.Address, "agent:"); ok {
-			h = scenario.Host{Address: at, Transport: scenario.TransportAgent}
-		} else if strings.HasPrefix(h.Address, scenario.UnixPrefix) {
-			h = scenario.Host{Address: h.Address, Transport: scenario.TransportAgent}
+		h, err := parseHost(strings.TrimSpace(item), dir)
+		if err != nil {
+			return nil, err
 		}
-		h.Name = h.Address
-		switch {
-		case h.Transport == scenario.TransportSSH:
-			_, at, err := h.SSHAddress()
-			if err != nil {
-				return nil, fmt.Errorf("%q is not [USER@]HOST[:PORT], agent:HOST:PORT or unix:PATH", item)
-			}
-			h.Name = at
-			if name, _, err := net.SplitHostPort(at); err == nil {
-				h.Name = name
-			}
-		case !h.UsesUnixSocket():
-			name, port, err := net.SplitHostPort(h.Address)
-			if err != nil || port == "" || name == "" {
-				return nil, fmt.Errorf("%q is not the address of an agent; write agent:HOST:PORT", item)
-			}
-			h.Name = name
-		}
-		for i := range hosts {
-			switch {
-			case hosts[i].Address == h.Address:
-				return nil, fmt.Errorf("%s is listed twice", h.Address)
-			case hosts[i].Name == h.Name: // for example two agents on one machine
-				h.Name = h.Address
-			}
+		if slices.ContainsFunc(hosts, func(o scenario.Host) bool { return o.Address == h.Address }) {
+			return nil, fmt.Errorf("%s is listed twice", h.Address)
 		}
 		hosts = append(hosts, h)
+		named[h.Name]++
 	}
 	if len(hosts) > maxHosts {
 		return nil, fmt.Errorf("there are %d hosts, but at most %d can be checked at once", len(hosts), maxHosts)
 	}
+	for i := range hosts {
+		if h := &hosts[i]; named[h.Name] > 1 {
+			h.Name = h.Address
+		}
+	}
 	return hosts, nil
 }
 
-func (a *commandLine) checkHosts(ctx context.Context, f *hostsFlags) (failed error) {
-	s, err := f.check()
+// parseHost parses one host in the value of --hosts.
+func parseHost(item, dir string) (h scenario.Host, err error) {
+	h = scenario.Host{Address: item, Transport: scenario.TransportSSH, Dir: dir}
+	if at, ok := strings.CutPrefix(item, "agent:"); ok {
+		h = scenario.Host{Address: at, Transport: scenario.TransportAgent}
+	} else if strings.HasPrefix(item, scenario.UnixPrefix) {
+		h = scenario.Host{Address: item, Transport: scenario.TransportAgent}
+	}
+	h.Name = h.Address
+	switch {
+	case h.Transport == scenario.TransportSSH:
+		_, at, err := h.SSHAddress()
+		if err != nil {
+			return h, fmt.Errorf("%q is not [USER@]HOST[:PORT], agent:HOST:PORT or unix:PATH", item)
+		}
+		h.Name = at
+		if name, _, err := net.SplitHostPort(at); err == nil {
+			h.Name = name
+		}
+	case !h.UsesUnixSocket():
+		name, port, err := net.SplitHostPort(h.Address)
+		if err != nil || port == "" || name == "" {
+			return h, fmt.Errorf("%q is not the address of an agent; write agent:HOST:PORT", item)
+		}
+		h.Name = name
+	}
+	return h, nil
+}
+
+func (a *commandLine) checkHosts(ctx context.Context, f *hostsFlags) error {
+	hosts, err := f.check()
 	if err != nil {
 		return err
 	}
-	tenants, until, err := f.tenants()
+	stores, chosen, err := f.rules()
 	if err != nil {
 		return err
+	}
+	if f.whole {
+		chosen = nil
 	}
 	shown := a.newBar(f.format, f.duration.Seconds(), " s")
 	defer shown.Clear()
@@ -203,28 +238,22 @@ func (a *commandLine) checkHosts(ctx context.Context, f *hostsFlags) (failed err
 	if f.format == "json" {
 		say = func(s string) { a.PrintNote("%s", s) }
 	}
-	targets, leave, err := a.reachTargets(ctx, f, s)
+	targets, leave, err := a.reachTargets(ctx, f, hosts)
 	if err != nil {
 		return errors.Join(interruptedOr(ctx, err), leave())
 	}
 	began := time.Now()
 	check, err := survey.Run(ctx, survey.Options{
-		Targets: targets, Tenants: tenants, Until: until,
+		Targets: targets, Stores: stores, EndWhenDecided: chosen,
 		Writes: probe.PacedWrites{
-			Sizes: survey.Sizes(tenants), Interval: time.Second / time.Duration(f.rate), Duration: f.duration, Neighbor: int64(f.neighbor),
+			Sizes: survey.Sizes(stores), Interval: time.Second / time.Duration(f.rate), Duration: f.duration, Neighbor: int64(f.neighbor),
 		},
 		Planned: func(c *preflight.Check, w *probe.PacedWrites) {
 			for i := range c.Hosts {
 				say(planOf(&c.Hosts[i], w))
 			}
 		},
-		Progress: func(step string, seconds int) {
-			words := step
-			if seconds > 0 {
-				words = fmt.Sprintf("%s: %d s of at most %.0f s", step, seconds, f.duration.Seconds())
-			}
-			shown.Update(step, time.Since(began), words)
-		},
+		Progress: func(step string, seconds int) { shown.Update(step, time.Since(began), f.progress(step, seconds)) },
 	})
 	shown.Clear()
 	if err = errors.Join(interruptedOr(ctx, err), leave()); err != nil {
@@ -233,14 +262,30 @@ func (a *commandLine) checkHosts(ctx context.Context, f *hostsFlags) (failed err
 	v := check.Verdict(f.store)
 	err = checkError(v.State == preflight.Pass, v.State == preflight.CannotTell, a.Report(f.format, report.HostsCheck(check)))
 	if f.format == "text" {
-		switch {
-		case err == nil && slices.Contains(a.Catalog.Stores(), f.store): // k3s cannot be measured
-			a.SuggestNext("quorumbench check perf --store %s --endpoints HOST:PORT,... (after the installation, checks whether the cluster is fast enough)", f.store)
-		case isOnlyCode(err, command.ExitUndecided) && v.More > 0:
-			a.SuggestNext("%s", a.RepeatCommand("--duration", text.FormatDuration(min(f.duration+v.More, maxSurvey).Round(time.Second))))
-		}
+		a.suggestAfterHosts(f, v, err)
 	}
 	return err
+}
+
+// progress returns a line about a step, and about the seconds of writes that are complete.
+func (f *hostsFlags) progress(step string, seconds int) string {
+	switch {
+	case seconds == 0:
+		return step
+	case f.whole:
+		return fmt.Sprintf("%s: %d s of %.0f s", step, seconds, f.duration.Seconds())
+	}
+	return fmt.Sprintf("%s: %d s of at most %.0f s", step, seconds, f.duration.Seconds())
+}
+
+// suggestAfterHosts prints the next command after a verdict. err is the result of the check.
+func (a *commandLine) suggestAfterHosts(f *hostsFlags, v *preflight.Verdict, err error) {
+	switch {
+	case err == nil && slices.Contains(a.Catalog.Stores(), f.store): // k3s cannot be measured
+		a.SuggestNext("quorumbench check perf --store %s --endpoints HOST:PORT,... (after the installation, checks whether the cluster is fast enough)", f.store)
+	case isOnlyCode(err, command.ExitUndecided) && v.More > 0 && f.duration < f.longest():
+		a.SuggestNext("%s", a.RepeatCommand("--duration", text.FormatDuration(min(f.duration+v.More, f.longest()).Round(time.Second))))
+	}
 }
 
 // interruptedOr returns err, or the error of an interrupted check if ctx was canceled. An error
@@ -264,15 +309,15 @@ func planOf(h *preflight.Host, w *probe.PacedWrites) string {
 
 // reachTargets connects to the hosts, or returns this machine if there are none. The function leave
 // ends all sessions.
-func (a *commandLine) reachTargets(ctx context.Context, f *hostsFlags, s *scenario.Scenario) (targets []survey.Target, leave func() error, err error) {
-	if len(s.Hosts) == 0 {
+func (a *commandLine) reachTargets(ctx context.Context, f *hostsFlags, hosts []scenario.Host) (targets []survey.Target, leave func() error, err error) {
+	if len(hosts) == 0 {
 		dir, err := filepath.Abs(f.dir)
 		if err != nil {
 			return nil, func() error { return nil }, fmt.Errorf("cannot resolve the path of the folder %s: %w", f.dir, err)
 		}
 		return []survey.Target{{Name: probe.Machine().Name, Host: host.NewLocal(measure.Now, nil), Dir: dir}}, func() error { return nil }, nil
 	}
-	remotes := make([]*agent.Remote, len(s.Hosts))
+	remotes := make([]*agent.Remote, len(hosts))
 	leave = func() error {
 		errs := make([]error, len(remotes))
 		var leaving sync.WaitGroup
@@ -285,17 +330,17 @@ func (a *commandLine) reachTargets(ctx context.Context, f *hostsFlags, s *scenar
 		return errors.Join(errs...)
 	}
 	group, dialing := errgroup.WithContext(ctx)
-	for i := range s.Hosts {
+	for i := range hosts {
 		group.Go(func() (err error) {
-			remotes[i], err = f.agents.dial(dialing, &s.Hosts[i])
+			remotes[i], err = f.agents.dial(dialing, &hosts[i])
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, leave, err
 	}
-	for i := range s.Hosts {
-		targets = append(targets, survey.Target{Name: s.Hosts[i].Name, Address: s.Hosts[i].Address, Host: remotes[i].Host()})
+	for i := range hosts {
+		targets = append(targets, survey.Target{Name: hosts[i].Name, Address: hosts[i].Address, Host: remotes[i].Host()})
 	}
 	return targets, leave, nil
 }

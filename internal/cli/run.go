@@ -126,7 +126,7 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 	if err := a.checkUntil(f, s); err != nil {
 		return err
 	}
-	if err := f.agents.check(s); err != nil {
+	if err := f.agents.check(s.Hosts); err != nil {
 		return err
 	}
 	if err := f.pods.place(s); err != nil {

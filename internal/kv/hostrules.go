@@ -39,7 +39,8 @@ type HostRule struct {
 	Source Document
 }
 
-// HostQuantity is a measured property of a machine, or of the network between two machines.
+// HostQuantity is a measured property of a machine, of the network between two machines, or of all
+// machines together.
 type HostQuantity uint8
 
 // The quantities. Sizes are in bytes, times in seconds, and shares are from 0 to 1.
@@ -53,11 +54,13 @@ const (
 	P99RoundTrip
 	ClockDifference
 	NetworkFiles // 1 for a network file system, 0 for a local one
+	HostCount    // number of hosts that are checked together
 )
 
 var hostQuantities = [...]string{
 	Memory: "memory", Processors: "CPUs", OpenFiles: "open files", Swap: "swap", WithheldCPU: "withheld CPU time",
 	MeanRoundTrip: "mean round trip", P99RoundTrip: "p99 of the round trips", ClockDifference: "clock difference", NetworkFiles: "network file system",
+	HostCount: "number of hosts",
 }
 
 // String returns the quantity's name in reports.

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -86,7 +85,7 @@ func diskRows(c *preflight.Check) (rows [][]string) {
 		h := &c.Hosts[i]
 		for k, size := range h.Writes.Sizes {
 			t := h.Writes.Times(k)
-			row := []string{text.Line(h.Name, text.MaxOutput), h.Premises.FileSystem, text.Count(uint64(size)), text.Count(uint64(t.Count)), durationOrDash(t.P50), durationOrDash(t.P99), durationOrDash(t.Max), shareOrDash(h.Busy), shareOrDash(h.Steal), shareOrDash(h.Throttled)}
+			row := []string{text.Line(h.Name, text.MaxOutput), h.Limits.FileSystem, text.Count(uint64(size)), text.Count(uint64(t.Count)), durationOrDash(t.P50), durationOrDash(t.P99), durationOrDash(t.Max), shareOrDash(h.Busy), shareOrDash(h.Steal), shareOrDash(h.Throttled)}
 			if k > 0 {
 				row[0], row[1], row[7], row[8], row[9] = "", "", "", "", ""
 			}
@@ -109,7 +108,7 @@ func pairRows(c *preflight.Check) (rows [][]string) {
 func machineRows(c *preflight.Check) (rows [][]string) {
 	for i := range c.Hosts {
 		h := &c.Hosts[i]
-		p := &h.Premises
+		p := &h.Limits
 		cpus := text.Count(uint64(h.Machine.CPUs))
 		if h.Machine.CPULimit != nil {
 			cpus = text.Number(*h.Machine.CPULimit) + " of " + cpus
@@ -157,7 +156,7 @@ func hostsNotes(c *preflight.Check) (notes []string) {
 		notes = append(notes, "No other load was added. --neighbor-load 1GiB shows how the disks behave while an image is pulled.")
 	}
 	if !step {
-		notes = append(notes, fmt.Sprintf("No end of burst credits was seen. Credits of cloud disks can last for 30 minutes or more at a high rate, so %s may have been too short. A higher --rate uses credits up sooner.", lasted))
+		notes = append(notes, fmt.Sprintf("No end of burst credits was seen. Credits of cloud disks can last for 30 minutes or more at a high rate, so %s may have been too short. Measure longer with --duration, or use up the credits sooner with a higher --rate.", lasted))
 	}
 	if late > 0 {
 		notes = append(notes, fmt.Sprintf("The longest delay of the writer before a write, because no CPU was free, was %s. It is not included in the times of the disks.", text.Duration(float64(late))))
@@ -242,7 +241,7 @@ func verdictObject(v *preflight.Verdict) (o record.Object) {
 		one.Add("advice", f.Advice)
 		one.Add("where", f.Where)
 		one.Add("reason", f.Reason)
-		one.Add("remedy", strings.TrimSpace(f.Remedy))
+		one.Add("remedy", f.Remedy)
 		one.Add("source", f.Source)
 		if d := f.Disk; d != nil {
 			one.Add("limit_seconds", d.Rule.Limit.Seconds())
@@ -264,7 +263,7 @@ func hostObject(h *preflight.Host) (o record.Object) {
 	o.Add("address", h.Address)
 	o.Add("dir", h.Dir)
 	o.Add("machine", h.Machine)
-	o.Add("limits", h.Premises)
+	o.Add("limits", h.Limits)
 	o.Add("cpu_busy_share", numberOrNil(h.Busy, h.Busy >= 0))
 	o.Add("cpu_steal_share", numberOrNil(h.Steal, h.Steal >= 0))
 	o.Add("cpu_throttled_share", numberOrNil(h.Throttled, h.Throttled >= 0))

@@ -110,7 +110,7 @@ const (
 	noteProcessAction    = "note"       // after claimAction
 	releaseAction        = "release"    // after claimAction or serveDiskAction
 	readLinesAction      = "more"       // after followAction
-	premisesAction       = "premises"
+	limitsAction         = "limits"
 	writeLogAction       = "write-log"
 	echoAction           = "echo"
 	roundTripsAction     = "round-trips"
@@ -154,7 +154,7 @@ type reply struct {
 	Cost         time.Duration          `json:",omitempty"`
 	Fsync        []probe.FsyncResult    `json:",omitempty"`
 	Sample       *host.Sample           `json:",omitempty"`
-	Premises     *measure.Premises      `json:",omitempty"`
+	Limits       *measure.HostLimits    `json:",omitempty"`
 	Second       *measure.WrittenSecond `json:",omitempty"`
 	Token        string                 `json:",omitempty"`
 	Trips        *measure.RoundTrips    `json:",omitempty"`

@@ -90,7 +90,7 @@ func (s *Server) answer(ctx context.Context, current *session, r *request) (a re
 		}
 		a.Sizes, a.Cost, err = s.host.MeasureFolders(ctx, r.Paths)
 		return a, err
-	case premisesAction, roundTripsAction:
+	case limitsAction, roundTripsAction:
 		return s.answerSurvey(ctx, current, r)
 	case emptyAction:
 		e, ok := s.host.(host.FolderEmptier)

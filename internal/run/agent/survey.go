@@ -22,8 +22,8 @@ func (s *Server) answerSurvey(ctx context.Context, now *session, r *request) (re
 	if err := now.files.open(); err != nil {
 		return reply{}, err
 	}
-	p, err := s.surveyor.Premises(ctx, r.Path)
-	return reply{Premises: &p}, err
+	p, err := s.surveyor.Limits(ctx, r.Path)
+	return reply{Limits: &p}, err
 }
 
 // serveWrites makes synced writes in a folder and sends the times of each second, until the stream
@@ -67,20 +67,20 @@ func (s *Server) serveEcho(ctx context.Context, st *stream) error {
 	return nil
 }
 
-// Premises implements host.Surveyor.
-func (h *remoteHost) Premises(ctx context.Context, dir string) (measure.Premises, error) {
-	a, err := h.call(ctx, request{Action: premisesAction, Path: dir})
+// Limits implements host.Surveyor.
+func (h *remoteHost) Limits(ctx context.Context, dir string) (measure.HostLimits, error) {
+	a, err := h.call(ctx, request{Action: limitsAction, Path: dir})
 	if err != nil {
-		return measure.Premises{}, err
+		return measure.HostLimits{}, err
 	}
-	if a.Premises == nil {
-		return measure.Premises{}, h.impossible("it has no limits")
+	if a.Limits == nil {
+		return measure.HostLimits{}, h.impossible("it contains no limits")
 	}
-	if err := text.CheckNumbers(a.Premises); err != nil {
-		return measure.Premises{}, h.impossible(err.Error())
+	if err := text.CheckNumbers(a.Limits); err != nil {
+		return measure.HostLimits{}, h.impossible(err.Error())
 	}
-	text.SanitizeFields(a.Premises)
-	return *a.Premises, nil
+	text.SanitizeFields(a.Limits)
+	return *a.Limits, nil
 }
 
 // WriteLog implements host.Surveyor. It returns after the agent has removed its files.

@@ -29,7 +29,7 @@ func TestRefusesImpossibleSurveys(t *testing.T) {
 		"too many writes": {second(measure.WrittenSecond{WaitNS: make([]int64, 21)}), write, "with 21 times"},
 		"a negative time": {second(measure.WrittenSecond{WaitNS: []int64{-1}}), write, "a write took -1 ns"},
 		"an error":        {[]reply{{Error: "the disk\nis full"}}, write, "agent evil: the disk; is full"},
-		"no limits":       {[]reply{{}}, func(h host.Surveyor) error { _, err := h.Premises(ctx, "/d"); return err }, "it has no limits"},
+		"no limits":       {[]reply{{}}, func(h host.Surveyor) error { _, err := h.Limits(ctx, "/d"); return err }, "it contains no limits"},
 		"an echo server without a token": {[]reply{{Address: "127.0.0.1:1"}}, func(h host.Surveyor) error {
 			_, err := h.Echo(ctx)
 			return err
@@ -63,7 +63,7 @@ func TestRefusesSurveysOutsideItsFolder(t *testing.T) {
 	if err := h.WriteLog(t.Context(), t.TempDir(), w, never); err == nil || !strings.Contains(err.Error(), "is outside the agent's folder") {
 		t.Errorf("another folder: %v", err)
 	}
-	if _, err := h.Premises(t.Context(), "/"); err == nil || !strings.Contains(err.Error(), "is outside the agent's folder") {
+	if _, err := h.Limits(t.Context(), "/"); err == nil || !strings.Contains(err.Error(), "is outside the agent's folder") {
 		t.Errorf("another folder's limits: %v", err)
 	}
 	w.Neighbor = 1 << 39

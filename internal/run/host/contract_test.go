@@ -92,8 +92,8 @@ func (e encoded) Claim(ctx context.Context, parent string) (host.Claim, error) {
 	return encodedClaim{c}, nil
 }
 
-func (e encoded) Premises(ctx context.Context, dir string) (measure.Premises, error) {
-	p, err := e.on.(host.Surveyor).Premises(ctx, cross(dir))
+func (e encoded) Limits(ctx context.Context, dir string) (measure.HostLimits, error) {
+	p, err := e.on.(host.Surveyor).Limits(ctx, cross(dir))
 	return cross(p), err
 }
 

@@ -15,8 +15,8 @@ import (
 // Surveyor is implemented by a Host that can measure whether its machine is good enough for a
 // store's member.
 type Surveyor interface {
-	// Premises returns the limits of the machine, and of the file system that contains the folder.
-	Premises(ctx context.Context, dir string) (measure.Premises, error)
+	// Limits returns the limits of the machine, and of the file system that contains the folder.
+	Limits(ctx context.Context, dir string) (measure.HostLimits, error)
 	// WriteLog makes synced writes in a new folder inside dir, and removes that folder. It calls
 	// `second` for each second of writes. It ends when the writes end, when ctx is canceled, or
 	// when `second` returns false.
@@ -40,14 +40,14 @@ const longestTrips = 20 * time.Second
 // errEnough reports that WriteLog's caller needs no more writes.
 var errEnough = errors.New("enough was measured")
 
-// Premises implements Surveyor.
-func (l *Local) Premises(_ context.Context, dir string) (measure.Premises, error) {
+// Limits implements Surveyor.
+func (l *Local) Limits(_ context.Context, dir string) (measure.HostLimits, error) {
 	folder, err := l.openFolder(dir)
 	if err != nil {
-		return measure.Premises{}, fmt.Errorf("cannot open the folder %s: %w", dir, Cause(err))
+		return measure.HostLimits{}, fmt.Errorf("cannot open the folder %s: %w", dir, Cause(err))
 	}
 	defer folder.Close()
-	return probe.Premises(folder.root)
+	return probe.Limits(folder.root)
 }
 
 // WriteLog implements Surveyor. If our process is killed, the next measurement in the folder
@@ -83,9 +83,9 @@ func (l *Local) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, s
 	return errors.Join(err, c.Release(context.WithoutCancel(ctx)))
 }
 
-// checkRoom returns an error if the writes would leave less than half of a file system's free space.
+// checkRoom returns an error if the writes need more than half of a file system's free space.
 func checkRoom(f *Folder, w *probe.PacedWrites) error {
-	p, err := probe.Premises(f.root)
+	p, err := probe.Limits(f.root)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (w *PacedWrites) Run(ctx context.Context, dir *os.Root, second func(measure
 	log := newLogWriter(f)
 	began := time.Now()
 	p := Pacer{
-		PacedWrites: *w, Second: second, Neighbored: n.written.Load,
+		PacedWrites: *w, Second: second, NeighborWritten: n.written.Load,
 		Now: func() time.Duration { return time.Since(began) },
 		Sleep: func(d time.Duration) bool {
 			if d <= 0 {
@@ -173,8 +173,8 @@ type Pacer struct {
 	Write func(sizes []int) error  // makes writes durable together
 	// Second receives the writes of each second as soon as all of them are durable.
 	Second func(measure.WrittenSecond) error
-	// Neighbored returns the number of bytes that the neighbor has written. It may be nil.
-	Neighbored func() int64
+	// NeighborWritten returns the number of bytes that the neighbor has written. It may be nil.
+	NeighborWritten func() int64
 }
 
 // Run makes the writes until the duration has passed, Sleep returns false, or Second returns an
@@ -221,8 +221,8 @@ func (p *Pacer) Run() error {
 				now.SyncNS = append(now.SyncNS, int64(done-begin))
 			}
 			if (i+1)%perSecond == 0 || i+1 == total {
-				if now.First = i + 1 - len(now.WaitNS); p.Neighbored != nil {
-					now.NeighborBytes = p.Neighbored()
+				if now.First = i + 1 - len(now.WaitNS); p.NeighborWritten != nil {
+					now.NeighborBytes = p.NeighborWritten()
 				}
 				if err := p.Second(now); err != nil {
 					return err

@@ -1,10 +1,11 @@
-// Package survey measures a set of hosts until it is certain whether they are good enough for a
-// store, or until a time limit.
+// Package survey measures a set of hosts for a given time, or until it is certain whether their
+// disks are good enough for a store.
 package survey
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/preflight"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
 // Target is a host to measure.
@@ -24,19 +26,14 @@ type Target struct {
 	Dir           string // the folder in which to write; empty for the host's own folder
 }
 
-// Tenant is a store with requirements for the hosts.
-type Tenant struct {
-	Name  string
-	Rules *kv.HostRules
-}
-
 // Options describe a survey.
 type Options struct {
 	Targets []Target
-	Tenants []Tenant
-	// Until is the index in Tenants of the store for which the survey must be certain.
-	Until  int
-	Writes probe.PacedWrites
+	Stores  []registry.StoreRules // the hosts are judged for each of these stores
+	Writes  probe.PacedWrites
+	// EndWhenDecided contains the rules of a store. The survey ends as soon as their disk rule is
+	// decided on every host. If it is nil, the survey lasts for the whole duration of Writes.
+	EndWhenDecided *kv.HostRules
 	// Planned is called before anything is written.
 	Planned func(*preflight.Check, *probe.PacedWrites)
 	// Progress reports a step, and how many seconds of writes are complete on all hosts.
@@ -47,12 +44,10 @@ type Options struct {
 const roundTrips = 200
 
 // Sizes returns the sizes of the writes that the stores' rules need.
-func Sizes(tenants []Tenant) (sizes []int) {
-	seen := map[int]bool{}
-	for _, t := range tenants {
-		if !seen[t.Rules.Record] {
-			seen[t.Rules.Record] = true
-			sizes = append(sizes, t.Rules.Record)
+func Sizes(stores []registry.StoreRules) (sizes []int) {
+	for _, s := range stores {
+		if !slices.Contains(sizes, s.Rules.Record) {
+			sizes = append(sizes, s.Rules.Record)
 		}
 	}
 	return sizes
@@ -64,13 +59,12 @@ type surveying struct {
 	check  *preflight.Check
 	hosts  []host.Surveyor
 	pids   []int
-	mu     sync.Mutex // protects the writes in check
-	enough bool
+	mu     sync.Mutex // protects enough and the writes in check
+	enough bool       // set if no more writes are needed
 }
 
-// Run measures the hosts. It measures the network first and then the disks of all hosts
-// concurrently. It ends as soon as the disk rule of the store in Until is decided on every host, or
-// after the duration of the writes.
+// Run measures the hosts, and judges them for all stores. It measures the network first and then
+// the disks of all hosts concurrently.
 func Run(ctx context.Context, o Options) (*preflight.Check, error) {
 	s := &surveying{Options: o, check: &preflight.Check{}}
 	for _, step := range []func(context.Context) error{s.describe, s.network, s.disks} {
@@ -82,8 +76,8 @@ func Run(ctx context.Context, o Options) (*preflight.Check, error) {
 		}
 	}
 	s.clocks()
-	for _, t := range o.Tenants {
-		s.check.Judge(t.Name, t.Rules)
+	for _, of := range o.Stores {
+		s.check.Judge(of.Store, of.Rules)
 	}
 	return s.check, nil
 }
@@ -104,7 +98,7 @@ func (s *surveying) describe(ctx context.Context) error {
 		if h.Dir == "" {
 			h.Dir = d.Folder
 		}
-		if h.Premises, err = surveyor.Premises(ctx, h.Dir); err != nil {
+		if h.Limits, err = surveyor.Limits(ctx, h.Dir); err != nil {
 			return err
 		}
 		s.check.Hosts, s.hosts, s.pids = append(s.check.Hosts, h), append(s.hosts, surveyor), append(s.pids, d.Process)
@@ -216,17 +210,16 @@ func (s *surveying) add(w *preflight.Writes, second measure.WrittenSecond) (more
 		measured = min(measured, len(s.check.Hosts[i].Writes.Seconds))
 	}
 	s.Progress("disks", measured)
-	if !s.enough && measured == len(w.Seconds) && measured%preflight.LookEvery == 0 {
+	if s.EndWhenDecided != nil && !s.enough && measured == len(w.Seconds) && measured%preflight.LookEvery == 0 {
 		s.enough = s.decided()
 	}
 	return !s.enough
 }
 
-// decided reports whether the disk rule is decided on every host.
+// decided reports whether the disk rule in EndWhenDecided is decided on every host.
 func (s *surveying) decided() bool {
-	rules := s.Tenants[s.Until].Rules
 	for i := range s.check.Hosts {
-		if s.check.Hosts[i].DecideDisk(rules, len(s.check.Hosts)).State == preflight.CannotTell {
+		if s.check.Hosts[i].DecideDisk(s.EndWhenDecided, len(s.check.Hosts)).State == preflight.CannotTell {
 			return false
 		}
 	}

@@ -15,6 +15,7 @@ const Name = "k3s"
 var (
 	requirements = kv.Document{Title: "K3s: Requirements", URL: "https://docs.k3s.io/installation/requirements"}
 	kine         = kv.Document{Title: "kine's source code: the threshold of slow SQL", URL: "https://github.com/k3s-io/kine/blob/master/pkg/metrics/metrics.go"}
+	datastore    = kv.Document{Title: "K3s: Cluster Datastore", URL: "https://docs.k3s.io/datastore"}
 	wal          = kv.Document{Title: "SQLite: Write-Ahead Logging", URL: "https://sqlite.org/wal.html"}
 )
 
@@ -42,6 +43,11 @@ func HostRules() *kv.HostRules {
 			{
 				Quantity: kv.Processors, AtLeast: 2,
 				Effect: "a k3s server needs at least 2 cores", Remedy: "use a machine with more CPUs, or raise the CPU limit", Source: requirements,
+			},
+			{
+				Quantity: kv.HostCount, AtMost: 1, Advice: true,
+				Effect: "k3s with SQLite supports only one server, so each host was judged as the only server",
+				Remedy: "for several servers, use k3s with its embedded etcd, and check the hosts for etcd", Source: datastore,
 			},
 		},
 	}

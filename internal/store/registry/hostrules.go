@@ -5,19 +5,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/k3s"
 )
 
-// Tenant is a system with requirements for its machines: a store, or a system with a built-in store
-// that quorumbench cannot start.
-type Tenant struct {
-	Name  string
+// StoreRules contains the rules of a store for its members' machines. Some of these stores, such as
+// k3s with SQLite, cannot be started by quorumbench.
+type StoreRules struct {
+	Store string
 	Rules *kv.HostRules
 }
 
-// Tenants returns all systems with requirements for their machines, in the order of All.
-func Tenants() (all []Tenant) {
+// HostRules returns the rules of all stores that have rules for machines, in the order of All.
+func HostRules() (all []StoreRules) {
 	for _, s := range All() {
 		if rules := s.Capabilities().Hosts; rules != nil {
-			all = append(all, Tenant{s.Name(), rules})
+			all = append(all, StoreRules{s.Name(), rules})
 		}
 	}
-	return append(all, Tenant{k3s.Name, k3s.HostRules()})
+	return append(all, StoreRules{k3s.Name, k3s.HostRules()})
 }

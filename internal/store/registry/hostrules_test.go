@@ -12,21 +12,21 @@ import (
 // Each rule about machines has a document with an address, a limit, an effect and a remedy.
 func TestHostRulesHaveSources(t *testing.T) {
 	var names []string
-	for _, tenant := range Tenants() {
-		names = append(names, tenant.Name)
-		sources := []kv.Document{tenant.Rules.Document}
-		for _, rule := range tenant.Rules.Rules {
+	for _, of := range HostRules() {
+		names = append(names, of.Store)
+		sources := []kv.Document{of.Rules.Document}
+		for _, rule := range of.Rules.Rules {
 			if sources = append(sources, rule.Source); (rule.AtLeast > 0) == (rule.AtMost > 0) || rule.Effect == "" || rule.Remedy == "" {
-				t.Errorf("%s: %+v", tenant.Name, rule)
+				t.Errorf("%s: %+v", of.Store, rule)
 			}
 		}
 		for _, s := range sources {
 			if u, err := url.Parse(s.URL); err != nil || u.Scheme != "https" || u.Host == "" || s.Title == "" {
-				t.Errorf("%s: the source %+v", tenant.Name, s)
+				t.Errorf("%s: the source %+v", of.Store, s)
 			}
 		}
-		if tenant.Rules.Disk.Limit <= 0 || tenant.Rules.Record < 1 || tenant.Rules.Written == "" {
-			t.Errorf("%s: %+v", tenant.Name, tenant.Rules)
+		if of.Rules.Disk.Limit <= 0 || of.Rules.Record < 1 || of.Rules.Written == "" {
+			t.Errorf("%s: %+v", of.Store, of.Rules)
 		}
 	}
 	if !slices.Equal(names, []string{"etcd", "zookeeper", "consul", "k3s"}) {
@@ -50,11 +50,11 @@ func TestSettings(t *testing.T) {
 		{worst, []string{"heartbeat-interval=10000ms", "election-timeout=50000ms", "tickTime=36000", "raft_multiplier=10"}},
 	} {
 		var got []string
-		for _, tenant := range Tenants() {
-			if tenant.Rules.Settings == nil {
+		for _, of := range HostRules() {
+			if of.Rules.Settings == nil {
 				continue
 			}
-			for _, s := range tenant.Rules.Settings(test.m) {
+			for _, s := range of.Rules.Settings(test.m) {
 				got = append(got, s.Name+"="+s.Value)
 			}
 		}

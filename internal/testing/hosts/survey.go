@@ -18,7 +18,7 @@ func (s suite) survey(t *testing.T) {
 	if !ok {
 		t.Fatal("the host cannot be surveyed")
 	}
-	p, err := h.Premises(t.Context(), s.dir)
+	p, err := h.Limits(t.Context(), s.dir)
 	if err != nil || p.FileSystem == "" || p.FreeBytes == 0 || p.MemoryBytes == 0 {
 		t.Errorf("%+v, %v", p, err)
 	}

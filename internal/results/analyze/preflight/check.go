@@ -25,7 +25,7 @@ type Host struct {
 	Name, Address string
 	Dir           string // the folder in which the disk was measured
 	Machine       measure.Machine
-	Premises      measure.Premises
+	Limits        measure.HostLimits
 	Writes        Writes
 	// Steal and Throttled are the shares of the measurement for which a hypervisor and a CPU limit
 	// withheld processor time from the host. A negative share is unknown.
@@ -139,11 +139,11 @@ func (c *Check) measured(rules *kv.HostRules) (m kv.Measured) {
 func (h *Host) value(q kv.HostQuantity) (value float64, ok bool) {
 	switch q {
 	case kv.Memory:
-		return float64(h.Premises.MemoryBytes), h.Premises.MemoryBytes >= 0
+		return float64(h.Limits.MemoryBytes), h.Limits.MemoryBytes >= 0
 	case kv.Swap:
-		return float64(h.Premises.SwapBytes), h.Premises.SwapBytes >= 0
+		return float64(h.Limits.SwapBytes), h.Limits.SwapBytes >= 0
 	case kv.OpenFiles:
-		return float64(h.Premises.OpenFiles), h.Premises.OpenFiles >= 0
+		return float64(h.Limits.OpenFiles), h.Limits.OpenFiles >= 0
 	case kv.Processors:
 		value = float64(h.Machine.CPUs)
 		if l := h.Machine.CPULimit; l != nil {

@@ -2,7 +2,6 @@ package preflight
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -187,7 +186,7 @@ func (w *Writes) Decide(rule kv.DiskRule, size, hosts int) Decision {
 func (h *Host) DecideDisk(rules *kv.HostRules, hosts int) Decision {
 	size := slices.Index(h.Writes.Sizes, rules.Record)
 	switch {
-	case !h.Premises.Durable:
+	case !h.Limits.Durable:
 		return Decision{State: Fail}
 	case size < 0 || len(h.Writes.Seconds) == 0:
 		return Decision{State: CannotTell}
@@ -201,8 +200,8 @@ func judgeDisk(h *Host, rules *kv.HostRules, hosts int) DiskFinding {
 	f := DiskFinding{Decision: h.DecideDisk(rules, hosts), Rule: rule}
 	size := slices.Index(w.Sizes, rules.Record)
 	switch {
-	case !h.Premises.Durable:
-		f.Reason = h.Premises.FileSystem + " loses its data at a power loss, so acknowledged writes are not durable on it"
+	case !h.Limits.Durable:
+		f.Reason = h.Limits.FileSystem + " loses its data at a power loss, so acknowledged writes are not durable on it"
 		return f
 	case size < 0 || len(w.Seconds) == 0:
 		f.Reason = "no write was measured"
@@ -225,11 +224,10 @@ func (f *DiskFinding) explain(measured int, t Times) string {
 	} else {
 		words = fmt.Sprintf("%s in %s took %s or more; the longest write took %s", text.Plural(uint64(f.Stalls), "stall"), lasted, limit, text.Duration(float64(t.Max)))
 	}
-	switch {
-	case f.Trend.StepAt > 0:
+	if f.Trend.StepAt > 0 {
 		words += fmt.Sprintf("; after %d s, the typical time rose from %s to %s, as when burst credits end", f.Trend.StepAt, text.Duration(float64(f.Trend.StepFrom)), text.Duration(float64(f.Trend.StepTo)))
-	case f.Trend.Growth > 1 && f.State == CannotTell && !math.IsInf(f.Trend.Growth, 0):
-		words += fmt.Sprintf("; the typical time grows by a factor of %s per hour", text.Number(f.Trend.Growth))
+	} else if in, ok := f.Trend.reaches(t.P99, f.Rule.Limit); ok && f.State == CannotTell && t.P99 < f.Rule.Limit {
+		words += fmt.Sprintf("; the typical time is growing; at this rate, the p99 will reach %s in about %s", limit, text.FormatDuration(in.Round(time.Second)))
 	}
 	return words
 }

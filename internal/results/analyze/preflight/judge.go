@@ -81,7 +81,7 @@ const (
 	durable    = "use a folder on a disk"
 )
 
-// disk applies the disk rule to one host. On a machine with full CPUs, writes may be slow because no
+// disk applies the disk rule to one host. If the CPUs are fully used, writes may be slow because no
 // CPU is free.
 func (c *Check) disk(h *Host, rules *kv.HostRules) Finding {
 	d := judgeDisk(h, rules, len(c.Hosts))
@@ -90,7 +90,7 @@ func (c *Check) disk(h *Host, rules *kv.HostRules) Finding {
 		f.Reason += fmt.Sprintf("; the CPUs were %s busy, which may be the cause", text.Percent(h.Busy, 0))
 	}
 	switch {
-	case d.State == Fail && !h.Premises.Durable:
+	case d.State == Fail && !h.Limits.Durable:
 		f.Remedy = durable
 	case d.State == Fail:
 		f.Remedy = fasterDisk
@@ -116,10 +116,10 @@ func Lasting(d time.Duration) string {
 func (c *Check) networkFiles(rule *kv.HostRule) Finding {
 	f := Finding{What: rule.Quantity.String(), Source: rule.Source}
 	for i := range c.Hosts {
-		if h := &c.Hosts[i]; h.Premises.Networked {
+		if h := &c.Hosts[i]; h.Limits.Networked {
 			f.Where = append(f.Where, h.Name)
 			f.State, f.Remedy = Fail, rule.Remedy
-			f.Reason = fmt.Sprintf("the folder is on %s: %s", h.Premises.FileSystem, rule.Effect)
+			f.Reason = fmt.Sprintf("the folder is on %s: %s", h.Limits.FileSystem, rule.Effect)
 		}
 	}
 	if f.State == Pass {
@@ -155,6 +155,9 @@ func (c *Check) readings(q kv.HostQuantity) (all []reading) {
 	}
 	for i := range c.Hosts {
 		value, ok := c.Hosts[i].value(q)
+		if q == kv.HostCount {
+			value, ok = float64(len(c.Hosts)), true
+		}
 		all = append(all, reading{c.Hosts[i].Name, value, ok, ""})
 	}
 	return all

@@ -37,8 +37,8 @@ func set(all ...Writes) (*Check, *kv.HostRules) {
 	for i, w := range all {
 		c.Hosts = append(c.Hosts, Host{
 			Name: "db" + string(rune('1'+i)), Writes: w, Steal: -1, Throttled: -1,
-			Premises: measure.Premises{FileSystem: "ext4", Durable: true, MemoryBytes: 16e9, SwapBytes: 0, OpenFiles: 4096},
-			Machine:  measure.Machine{CPUs: 4},
+			Limits:  measure.HostLimits{FileSystem: "ext4", Durable: true, MemoryBytes: 16e9, SwapBytes: 0, OpenFiles: 4096},
+			Machine: measure.Machine{CPUs: 4},
 		})
 	}
 	return c, &kv.HostRules{Record: 2300, Disk: kv.DiskRule{Percentile: 99, Limit: 10 * time.Millisecond}, Document: kv.Document{Title: "doc"}}
@@ -113,12 +113,13 @@ func TestEndOfBurstCredits(t *testing.T) {
 	}
 }
 
-// A disk that becomes slower and would reach the limit within an hour does not pass.
+// A disk that becomes slower and would reach the limit within an hour does not pass. The reason
+// names the time until then.
 func TestDrift(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	c, rules := set(writesOf(250, func(s, _ int) int64 { return ms + int64(s)*ms/100 + r.Int64N(ms/5) }))
 	f := judged(c, rules).Findings[0]
-	if f.State != CannotTell || f.More <= 0 || !strings.Contains(f.Reason, "grows by a factor of ") {
+	if f.State != CannotTell || f.More <= 0 || !strings.Contains(f.Reason, "at this rate, the p99 will reach 10.0 ms in about ") {
 		t.Errorf("%v, %v more: %s", f.State, f.More, f.Reason)
 	}
 }
@@ -161,7 +162,7 @@ func TestAlwaysStalling(t *testing.T) {
 // A file system in memory fails, and a network file system fails if the store does not support it.
 func TestFileSystems(t *testing.T) {
 	c, rules := set(writesOf(250, steady(ms)))
-	c.Hosts[0].Premises.Durable, c.Hosts[0].Premises.FileSystem = false, "tmpfs"
+	c.Hosts[0].Limits.Durable, c.Hosts[0].Limits.FileSystem = false, "tmpfs"
 	if v := judged(c, rules); v.State != Fail || v.Findings[0].Remedy == "" || !strings.HasPrefix(v.Findings[0].Reason, "tmpfs loses its data") {
 		t.Errorf("tmpfs: %+v", v)
 	}
@@ -170,7 +171,7 @@ func TestFileSystems(t *testing.T) {
 	if v := judged(c, rules); v.State != Pass {
 		t.Errorf("ext4: %+v", v)
 	}
-	c.Hosts[0].Premises.Networked, c.Hosts[0].Premises.FileSystem, c.Verdicts = true, "nfs", nil
+	c.Hosts[0].Limits.Networked, c.Hosts[0].Limits.FileSystem, c.Verdicts = true, "nfs", nil
 	if v := judged(c, rules); v.State != Fail || v.Findings[1].Reason != "the folder is on nfs: it does not work" {
 		t.Errorf("nfs: %+v", v)
 	}
@@ -180,7 +181,7 @@ func TestFileSystems(t *testing.T) {
 // does not change the verdict, and an unknown value is no failure.
 func TestRules(t *testing.T) {
 	c, rules := set(writesOf(250, steady(ms)), writesOf(250, steady(ms)))
-	c.Hosts[1].Premises.MemoryBytes = 1e9
+	c.Hosts[1].Limits.MemoryBytes = 1e9
 	ahead, bound := 3*time.Second, time.Millisecond
 	c.Hosts[0].Ahead, c.Hosts[0].AheadBound, c.Hosts[1].Ahead, c.Hosts[1].AheadBound = new(time.Duration), &bound, &ahead, &bound
 	c.Pairs = []Pair{{From: "db1", To: "db2", Trips: measure.RoundTrips{NS: []int64{60 * ms, 80 * ms, 40 * ms}, Segments: 100, Retransmitted: 5}}}
@@ -212,6 +213,21 @@ func TestRules(t *testing.T) {
 	c.Verdicts = nil
 	if v = judged(c, rules); v.State != CannotTell || v.Findings[0].More == 0 || v.More != 0 {
 		t.Errorf("short writes and a pair that was not measured: %v more, %+v", v.More, v)
+	}
+}
+
+// A rule about the number of hosts names all of them if there are too many.
+func TestNumberOfHosts(t *testing.T) {
+	w := writesOf(250, steady(ms))
+	for n, want := range map[int]State{1: Pass, 2: Fail} {
+		c, rules := set(slices.Repeat([]Writes{w}, n)...)
+		rules.Rules = []kv.HostRule{{Quantity: kv.HostCount, AtMost: 1, Advice: true, Effect: "only one is supported"}}
+		v := judged(c, rules)
+		if f := v.Findings[n]; v.State != Pass || f.State != want || len(f.Where) != n {
+			t.Errorf("%d hosts: %v, %+v", n, v.State, f)
+		} else if n == 2 && f.Reason != "2; guideline: at most 1: only one is supported" {
+			t.Error(f.Reason)
+		}
 	}
 }
 

@@ -19,9 +19,9 @@ type WrittenSecond struct {
 	NeighborBytes int64 `json:"neighbor_bytes"`
 }
 
-// Premises describes the limits of a machine and of a folder's file system. A number is -1 if it is
-// unknown.
-type Premises struct {
+// HostLimits contains the limits of a machine, and the properties of a folder's file system. A
+// number is -1 if it is unknown.
+type HostLimits struct {
 	FileSystem string `json:"file_system"` // such as ext4
 	Durable    bool   `json:"durable"`     // false if the file system loses its data at a power loss
 	Networked  bool   `json:"networked"`   // set for a network file system

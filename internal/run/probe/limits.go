@@ -8,14 +8,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Premises returns the limits of this machine, and those of the file system that contains a folder.
-func Premises(dir *os.Root) (p measure.Premises, err error) {
+// Limits returns the limits of this machine, and those of the file system that contains a folder.
+func Limits(dir *os.Root) (p measure.HostLimits, err error) {
 	f, err := dir.Open(".")
 	if err != nil {
 		return p, fsyncError(dir, err)
 	}
 	defer func() { _ = f.Close() }()
-	p = measure.Premises{FreeBytes: -1, OpenFiles: -1}
+	p = measure.HostLimits{FreeBytes: -1, OpenFiles: -1}
 	p.FileSystem, p.Durable = fileSystem(f)
 	p.Networked = networked(p.FileSystem)
 	var s unix.Statfs_t
