@@ -53,7 +53,7 @@ func (a *commandLine) completeValues(c *cobra.Command) {
 func (a *commandLine) acceptedStores(c *cobra.Command) []string {
 	switch c.CommandPath() {
 	case "quorumbench check hosts":
-		return tenantNames()
+		return hostRuleStores()
 	case "quorumbench check machine", "quorumbench null-server":
 		return a.storesWith(func(st store.Store) bool { _, ok := st.(store.NullServerProvider); return ok })
 	case "quorumbench traffic record":
