@@ -158,7 +158,7 @@ func (c *chronicle) recordRange(ev *store.Event, o *history.Op) {
 
 // listedKeys returns the keys that the reply to a range contains. ok is false if the reply does not
 // list them.
-func (c *chronicle) listedKeys(ev *store.Event, o *history.Op) (listedKeys []foundKey, ok bool) {
+func (c *chronicle) listedKeys(ev *store.Event, o *history.Op) (found []foundKey, ok bool) {
 	s := c.src
 	if !c.promises.AtomicRanges || !o.HasStoreData() || s.load.Scan.CountOnly {
 		return nil, false

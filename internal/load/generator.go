@@ -90,7 +90,7 @@ func newGenerator(p *plan) (*generator, error) {
 	if err := p.checkLeases(); err != nil {
 		return nil, err
 	}
-	g.watching = newWatching(p, n)
+	g.watching = newLoadWatchers(p, n)
 	shared := engine.NewShared(n, p.Shard.share(p.Load.Total), int(p.Shard.share(uint64(p.Load.MaxInFlight))))
 	for i := range n {
 		if err := g.addLoop(i, n, shared); err != nil {

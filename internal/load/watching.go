@@ -23,8 +23,8 @@ type loadWatchers struct {
 	scripted *watch.Plan // nil if the load's Watch defines the watchers
 }
 
-// newWatching returns the state that a load's watchers share, or nil if there are no watchers.
-func newWatching(p *plan, loops int) *loadWatchers {
+// newLoadWatchers returns the state that a load's watchers share, or nil if there are no watchers.
+func newLoadWatchers(p *plan, loops int) *loadWatchers {
 	if p.Load.Watch == nil {
 		return nil
 	}

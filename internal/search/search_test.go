@@ -81,7 +81,7 @@ func TestWarming(t *testing.T) {
 		{2 * time.Second, []float64{100, 0}, 1, false},
 		{0, []float64{0}, 0, false},
 	} {
-		w := newWarming(c.atMost)
+		w := newWarmUpPlanner(c.atMost)
 		n, spent := 0, time.Duration(0)
 		for {
 			length, number := w.next()

@@ -51,9 +51,9 @@ func newSeeker(options *Options, load scenario.Trial, limit time.Duration) *seek
 		s.found.Parameter = s.Parameter.Key
 		return s
 	case own && s.WarmUp != nil:
-		s.warmUp = newWarming(*s.WarmUp)
+		s.warmUp = newWarmUpPlanner(*s.WarmUp)
 	case own:
-		s.warmUp = newWarming(min(MaxWarmUp, limit/5))
+		s.warmUp = newWarmUpPlanner(min(MaxWarmUp, limit/5))
 	}
 	if s.warmUp == nil && s.InitialRate == nil {
 		s.search.InitialRate = min(informativeRate(o.Goals), o.MaxRate)

@@ -28,7 +28,7 @@ type warmUpPlanner struct {
 	results   record.WarmUp
 }
 
-func newWarming(atMost time.Duration) *warmUpPlanner {
+func newWarmUpPlanner(atMost time.Duration) *warmUpPlanner {
 	if atMost < minWarmUp {
 		return nil
 	}

@@ -114,7 +114,7 @@ type Event struct {
 	Term          uint64 // the member's term; 0 if the protocol does not report it
 	Revision      int64  // the key's version (its mod revision), for a later CAS. In a WatchProgress: the watcher has received all events up to this revision
 	ModRevision   int64  // In the OperationDone of a read or Watch: the revision of the write that created this version; 0 if it equals Revision. In a WatchChange: -1 if the event's exact revision is unknown and Revision is only an upper bound
-	StoreRevision int64  // the revision of the whole store at which the operation was executed; for a write, the write's own revision; 0 if unknown (kv.Order)
+	StoreRevision int64  // the revision of the whole store at which the operation was executed; for a write, the write's own revision; 0 if unknown (kv.WriteOrder)
 	Count         int64  // the number of keys that were read, counted, deleted, or written by a Txn; -1 if the protocol does not report it. In a WatchChange: the event's index in its message, counted from 0
 	ExtraRequests uint32 // number of requests that the operation needed after the first one
 	Retries       uint32 // STM: how often conflicts made the transaction start over

@@ -48,7 +48,7 @@ type Store interface {
 	// no event, which are most lines.
 	Signal(line []byte) (s Signal, ok bool)
 	// Promises returns the store's documented guarantees about the order of writes. They can be
-	// verified only if the store's responses contain that order (kv.Order).
+	// verified only if the store's responses contain that order (kv.WriteOrder).
 	Promises() Promises
 	// Codecs returns a function that creates the codecs for one event loop. These codecs may share
 	// state without locks, so Codecs must be called once for each loop.

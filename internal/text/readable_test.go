@@ -74,7 +74,7 @@ func TestSeconds(t *testing.T) {
 func TestChange(t *testing.T) {
 	for share, want := range map[float64]string{0: "+0.0 %", -0.0001: "+0.0 %", 0.25: "+25.0 %", -0.5: "-50.0 %", 21: "+2100.0 %"} {
 		if got := SignedPercent(share); got != want {
-			t.Errorf("Change(%v) = %q, want %q", share, got, want)
+			t.Errorf("SignedPercent(%v) = %q, want %q", share, got, want)
 		}
 	}
 }

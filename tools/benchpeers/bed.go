@@ -26,14 +26,14 @@ type testbed struct {
 	// The tmpfs for the data of a member that is replaced for each measurement, or nil if no case
 	// needs such a member.
 	tmpfs       *tmpfs
-	nullServers map[string]*Server // nullServers servers by script
+	nullServers map[string]*Server // by script
 	key         string             // the key that peers read
 	version     string             // the store's version
 }
 
-// newBed creates the bed for a ground. If the bed cannot be created on this machine, the error
-// states why, for example because a server is not installed.
-func newBed(p *workspace, g testbedKey) (*testbed, error) {
+// newTestbed creates the testbed for a key. If the testbed cannot be created on this machine, the
+// error states why, for example because a server is not installed.
+func newTestbed(p *workspace, g testbedKey) (*testbed, error) {
 	st, err := registry.Lookup(g.store)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func newBed(p *workspace, g testbedKey) (*testbed, error) {
 }
 
 // prepare starts the servers that the cases need, and writes the keys. The caller must close the
-// bed even if prepare fails.
+// testbed even if prepare fails.
 func (b *testbed) prepare(ctx context.Context, cases []Case) (err error) {
 	for _, c := range cases {
 		if !c.NullServer || b.nullServers[c.Script] != nil {
@@ -154,8 +154,8 @@ func (b *testbed) title() string {
 	return b.store.Name() + " " + b.version
 }
 
-// work returns the work for a case on this bed. It must be called before each measurement, because
-// the leader can change.
+// work returns the work for a case on this testbed. It must be called before each measurement,
+// because the leader can change.
 func (b *testbed) work(ctx context.Context, c Case, seconds time.Duration) (Work, error) {
 	w := Work{
 		Case: c, Key: b.key, ReadSpace: readSpace(), PutSpace: putSpace(), ValueSize: valueSize,

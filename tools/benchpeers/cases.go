@@ -121,8 +121,8 @@ func choices() []string {
 	return append(names, more...)
 }
 
-// testbedKey identifies the cases that share a bed: either the cases of one store on its cluster
-// and its null servers, or the cases on a member on a tmpfs.
+// testbedKey identifies the cases that share a testbed: either the cases of one store on its
+// cluster and its null servers, or the cases on a member on a tmpfs.
 type testbedKey struct {
 	store string
 	tmpfs bool
@@ -130,7 +130,7 @@ type testbedKey struct {
 
 func testbedKeyOf(c Case) testbedKey { return testbedKey{c.Store, c.Tmpfs} }
 
-// testbedKeys lists the grounds of the cases, in the order of the cases.
+// testbedKeys lists the testbed keys of the cases, in the order of the cases.
 func testbedKeys(cases []Case) []testbedKey {
 	var all []testbedKey
 	for _, c := range cases {
@@ -141,7 +141,7 @@ func testbedKeys(cases []Case) []testbedKey {
 	return all
 }
 
-// casesForTestbed returns the cases of one ground.
+// casesForTestbed returns the cases of one testbed.
 func casesForTestbed(all []Case, g testbedKey) []Case {
 	return slices.DeleteFunc(slices.Clone(all), func(c Case) bool { return testbedKeyOf(c) != g })
 }

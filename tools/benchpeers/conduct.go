@@ -34,7 +34,7 @@ func runComparison(ctx context.Context, o options) (err error) {
 	}
 	c := &comparison{options: o, cases: o.selectedCases()}
 	c.reportProgress("building quorumbench")
-	if c.place, err = newPlace(o); err != nil {
+	if c.place, err = newWorkspace(o); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.place.close()) }()
@@ -81,7 +81,7 @@ func (c *comparison) measure(ctx context.Context) error {
 	var missing []string
 	for _, g := range testbedKeys(c.cases) {
 		cases := casesForTestbed(c.cases, g)
-		b, err := newBed(c.place, g)
+		b, err := newTestbed(c.place, g)
 		if err != nil {
 			what := g.store
 			if g.tmpfs {
@@ -117,8 +117,8 @@ func (c *comparison) measureOnTestbed(ctx context.Context, b *testbed, cases []C
 	return c.measureRounds(ctx, b, cases)
 }
 
-// withTitle adds a store's title to a list. The title contains no version if the bed has only null
-// servers. A title with a version replaces a title without a version.
+// withTitle adds a store's title to a list. The title contains no version if the testbed has only
+// null servers. A title with a version replaces a title without a version.
 func withTitle(titles []string, store, title string) []string {
 	for i, t := range titles {
 		if t == title || t == store {

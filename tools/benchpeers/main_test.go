@@ -55,7 +55,7 @@ func TestOnlyTakesStores(t *testing.T) {
 		t.Errorf("chosen are %v, want %v", names, want)
 	}
 	if got := testbedKeys(all); !slices.Equal(got, []testbedKey{{store: "zookeeper"}, {store: "consul"}}) {
-		t.Errorf("their grounds are %v", got)
+		t.Errorf("their testbed keys are %v", got)
 	}
 	if got := casesForTestbed(all, testbedKey{store: "consul"}); len(got) != 1 || len(all) != 3 {
 		t.Errorf("consul has %+v of %d", got, len(all))
@@ -63,7 +63,7 @@ func TestOnlyTakesStores(t *testing.T) {
 }
 
 // The name of a group in --only must select all cases of the group. Cases on a tmpfs must have
-// their own bed and their own number of rounds.
+// their own testbed and their own number of rounds.
 func TestOnlyTakesGroups(t *testing.T) {
 	o, err := parse([]string{"--only", "check", "--rounds", "4", "--check-rounds", "2"})
 	if err != nil {
@@ -79,7 +79,7 @@ func TestOnlyTakesGroups(t *testing.T) {
 		t.Errorf("rounds are %v, want %v", rounds, want)
 	}
 	if got := testbedKeys(all); !slices.Equal(got, []testbedKey{{store: "etcd"}, {store: "etcd", tmpfs: true}}) {
-		t.Errorf("their grounds are %v", got)
+		t.Errorf("their testbed keys are %v", got)
 	}
 	if o, err = parse(nil); err != nil || o.checks != 1 {
 		t.Errorf("by default there are %d rounds of checks, %v", o.checks, err)

@@ -24,8 +24,9 @@ type workspace struct {
 	sync    probe.FsyncResult
 }
 
-// newPlace creates the folder. It also removes processes and folders that remain from killed runs.
-func newPlace(o options) (*workspace, error) {
+// newWorkspace creates the folder. It also removes processes and folders that remain from killed
+// runs.
+func newWorkspace(o options) (*workspace, error) {
 	root := o.dataDir
 	if root == "" {
 		cache, err := os.UserCacheDir()

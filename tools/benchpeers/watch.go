@@ -212,7 +212,7 @@ func watchWithQuorumbench(ctx context.Context, w watchWork) (seen watchResult, e
 	worker := load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	a := &load.Assignment{Load: watchLoad(w), Endpoints: []string{w.Endpoint}}
 	a.Load.Watch = &scenario.Watch{Watchers: w.Clients, Streams: w.Streams}
-	// The generator calls the Mark function in its only event loop, before load.Run returns.
+	// The generator calls OnPhaseChange in its only event loop, before load.Run returns.
 	res, err := load.Run(ctx, &worker, a, load.Reports{OnPhaseChange: func(m load.PhaseChange) {
 		if m.Phase == measure.Measured && !m.Ended {
 			seen.began = now()

@@ -18,11 +18,11 @@ import (
 const (
 	// helpWidth is the width of help texts, in columns.
 	helpWidth = 100
-	// mostNameColumns is the maximum width of the column that contains the names. If a name is
+	// maxNameColumns is the maximum width of the column that contains the names. If a name is
 	// longer, its meaning starts on the next line.
-	mostNameColumns = 34
-	// mostUngrouped is the maximum number of flags that help lists without groups.
-	mostUngrouped = 12
+	maxNameColumns = 34
+	// maxUngrouped is the maximum number of flags that help lists without groups.
+	maxUngrouped = 12
 	// otherFlags is the heading for flags that are in no group.
 	otherFlags = "Other flags"
 )
@@ -168,7 +168,7 @@ func writeFlags(b *strings.Builder, c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" {
 			all = append(all, f)
-			if n := utf8.RuneCountInString(FlagTitle(f)); n <= mostNameColumns {
+			if n := utf8.RuneCountInString(FlagTitle(f)); n <= maxNameColumns {
 				longest = max(longest, n)
 			}
 		}
@@ -182,7 +182,7 @@ func writeFlags(b *strings.Builder, c *cobra.Command) {
 			writeEntry(b, FlagTitle(f), FlagMeaning(f), longest)
 		}
 	}
-	if len(all) <= mostUngrouped {
+	if len(all) <= maxUngrouped {
 		list("Flags", all)
 		return
 	}

@@ -112,5 +112,5 @@ func (l *Loop) noteWait(client int32, at int64) {
 		return
 	}
 	number := (uint64(client)*l.cfg.Stride+l.cfg.Offset)*l.cfg.Shards + l.cfg.Shard
-	s.fine().AddWait(uint32(number), length, at-s.start) // #nosec G115 -- client numbers are far below 2^32
+	s.slotDetail().AddWait(uint32(number), length, at-s.start) // #nosec G115 -- client numbers are far below 2^32
 }

@@ -71,7 +71,7 @@ type Config struct {
 	// for incomplete replies. 0 means poll.DefaultMaxBuffered.
 	MaxBuffered int
 	// RecordFine makes the loop record, for each second, the times at which operations ended within
-	// that second (measure.RecordFine).
+	// that second (measure.SlotDetail).
 	RecordFine bool
 	// LeaseNumber returns the number of the lease that a client renews with operation n. It is
 	// called only for keep-alives. It is nil if expired leases are not recorded.

@@ -154,7 +154,7 @@ func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 		acc.Keys += uint64(max(ev.Count, 0))
 	}
 	if l.cfg.RecordFine {
-		l.countFine(sl, &series, outcome, ev, now)
+		l.recordSlotDetail(sl, &series, outcome, ev, now)
 	}
 }
 
@@ -167,13 +167,13 @@ func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	l.secs.recordFailure(acc, &series, outcome, now-sl.due)
 	l.keepErrorText(outcome, ev.Text)
 	if l.cfg.RecordFine {
-		l.countFine(sl, &series, outcome, ev, now)
+		l.recordSlotDetail(sl, &series, outcome, ev, now)
 	}
 }
 
-// countFine records an outcome and its time within the current second (measure.RecordFine).
-func (l *Loop) countFine(sl *slot, series *measure.Series, outcome kv.Outcome, ev *store.Event, now int64) {
-	l.clock.recordFine(series, outcome, now)
+// recordSlotDetail records an outcome and its time within the current second (measure.SlotDetail).
+func (l *Loop) recordSlotDetail(sl *slot, series *measure.Series, outcome kv.Outcome, ev *store.Event, now int64) {
+	l.clock.recordSlotDetail(series, outcome, now)
 	if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseNumber != nil {
 		l.leases.noteReply(l.cfg.LeaseNumber(sl.n, l.sessionNumber(sl)), sl.sent, now, ev, l.clock.current)
 	}

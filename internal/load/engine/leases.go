@@ -31,7 +31,7 @@ func (l leases) noteReply(number, sent, at int64, ev *store.Event, s *second) {
 	case ev.Outcome == kv.BadRequest && ev.StoreRevision > 0 && !state.ended:
 		state.ended = true
 		if s != nil {
-			s.fine().AddLeaseEnd(number, at < state.validUntil, at-s.start)
+			s.slotDetail().AddLeaseEnd(number, at < state.validUntil, at-s.start)
 		}
 	default:
 		return

@@ -9,7 +9,7 @@
 // A caller creates a loop, connects it, starts it, and gets its result:
 //
 //	loop := engine.New(cfg, poller)
-//	go func() { results <- loop.Run(connectBy, reportConnected) }()
+//	go func() { results <- loop.Run(connectBy, connected) }()
 //	… // wait until all loops are connected
 //	loop.Start(at) // all loops of a load start at the same time
 //	result := <-results

@@ -25,10 +25,10 @@ type spill struct {
 	// may still add.
 	cursors []cursor
 
-	mu          sync.Mutex
-	queue       []spilled // ordered by due
-	head        int       // index of the first operation in queue
-	closedLoops int       // number of loops that will add no more operations
+	mu            sync.Mutex
+	queue         []spilled // ordered by due
+	head          int       // index of the first operation in queue
+	finishedLoops int       // number of loops that will add no more operations
 }
 
 type cursor struct {
@@ -92,8 +92,8 @@ func (s *spill) takeFirst(before int64) (o spilled, ok bool) {
 func (s *spill) leave() (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closedLoops++
-	return s.closedLoops == len(s.cursors)
+	s.finishedLoops++
+	return s.finishedLoops == len(s.cursors)
 }
 
 // countBefore returns the number of a loop's operations in the queue that were due before `at`, and

@@ -32,11 +32,11 @@ func (c *clockwork) countCompletion(kind kv.Kind, at int64) {
 	s.Alive[ms>>6] |= 1 << (ms & 63)
 }
 
-// recordFine records the outcome of an operation and its time within the current second.
-func (c *clockwork) recordFine(series *measure.Series, o kv.Outcome, at int64) {
+// recordSlotDetail records the outcome of an operation and its time within the current second.
+func (c *clockwork) recordSlotDetail(series *measure.Series, o kv.Outcome, at int64) {
 	s := c.current
 	if s == nil {
 		return
 	}
-	s.fine().CountOperation(series, o, at-s.start)
+	s.slotDetail().CountOperation(series, o, at-s.start)
 }

@@ -148,8 +148,8 @@ func TestDrainEndsWithoutAStore(t *testing.T) {
 	}
 }
 
-// Lost is called once for each connection that is replaced. It is called after a loss and after a
-// move, whether or not operations were open on the connection.
+// ConnectionLost is called once for each connection that is replaced. It is called after a loss and
+// after a move, whether or not operations were open on the connection.
 func TestLostConnectionsAreReported(t *testing.T) {
 	for name, mute := range map[string]bool{"with nothing open": false, "with something open": true} {
 		m := newMovingBench(3, 0, open(30, 4*secondNS))

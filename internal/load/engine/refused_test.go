@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// refuses refuses requests at once from the time `from` to the time `to`. At other times it replies
-// after a millisecond.
-func refuses(from, to int64) func(s *sim, conn int, request []byte) {
+// refuseBetween refuses requests at once from the time `from` to the time `to`. At other times it
+// replies after a millisecond.
+func refuseBetween(from, to int64) func(s *sim, conn int, request []byte) {
 	return func(s *sim, conn int, request []byte) {
 		if s.now >= from && s.now < to {
 			s.reply(conn, s.wire, reply(request, kv.Refused))
@@ -28,7 +28,7 @@ func refuses(from, to int64) func(s *sim, conn int, request []byte) {
 func TestRefusedClientsRest(t *testing.T) {
 	settle.SkipUnderRace(t)
 	b := newBench(4, 20, warm(closed(secondNS)), closed(10*secondNS))
-	b.serve = refuses(7e9, 8e9)
+	b.serve = refuseBetween(7e9, 8e9)
 	b.run(t)
 	near(t, "the share of errors", float64(b.totals.Failed())/float64(b.totals.Due), 0.1, 0.03)
 	window := float64(b.res.WindowEnd - b.res.WindowStart)
@@ -76,7 +76,7 @@ func TestClientTimeIsCountedOnce(t *testing.T) {
 // Until the first success, a refused client tries again a hundred times per second.
 func TestRefusedClientsRestBeforeTheFirstSuccess(t *testing.T) {
 	b := newBench(1, 10, closed(10*secondNS))
-	b.serve = refuses(0, 100e9)
+	b.serve = refuseBetween(0, 100e9)
 	b.run(t)
 	near(t, "operations of 10 clients", float64(b.totals.Due), 10*1000, 0.01)
 }

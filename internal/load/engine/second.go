@@ -36,8 +36,8 @@ type cell struct {
 	response, service *measure.LiveSteps // nil before the first success
 }
 
-// fine returns s.RecordFine, and creates it if needed.
-func (s *second) fine() *measure.SlotDetail {
+// slotDetail returns s.SlotDetail, and creates it if needed.
+func (s *second) slotDetail() *measure.SlotDetail {
 	if s.SlotDetail == nil {
 		s.SlotDetail = &measure.SlotDetail{}
 	}

@@ -96,14 +96,14 @@ type watchers struct {
 	deadline     int64      // deadline for the remaining events; 0: not set yet
 	caughtUp     bool
 	events       uint64 // events received
-	recordsFine  bool   // Config.RecordFine
+	recordsSlots bool   // Config.RecordFine
 
 	progressAt          int64  // when the next progress request is due
 	nextProgressWatcher uint32 // the watcher whose stream receives it
 }
 
 func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
-	*w = watchers{cfg: cfg.Watching, isEmpty: true, conns: conns, slots: ops, timeout: cfg.Timeout, retryAt: never, recordsFine: cfg.RecordFine}
+	*w = watchers{cfg: cfg.Watching, isEmpty: true, conns: conns, slots: ops, timeout: cfg.Timeout, retryAt: never, recordsSlots: cfg.RecordFine}
 	if w.cfg == nil || w.cfg.Sink == nil {
 		return
 	}
@@ -196,12 +196,12 @@ func (w *watchers) recordEvent(n uint32, ev *store.Event, from, now int64) {
 	}
 }
 
-// progressEvery is the minimum interval between two progress requests. Every watcher on a stream
-// gets a reply to the stream's progress request. So a loop with many watchers uses a longer
+// minProgressInterval is the minimum interval between two progress requests. Every watcher on a
+// stream gets a reply to the stream's progress request. So a loop with many watchers uses a longer
 // interval: progressPerWatcher times the number of watchers.
 const (
-	progressEvery      = 100 * millisecond
-	progressPerWatcher = millisecond
+	minProgressInterval = 100 * millisecond
+	progressPerWatcher  = millisecond
 )
 
 // requestProgress sends a progress request to the next watcher's stream, if a request is due.
@@ -210,7 +210,7 @@ func (w *watchers) requestProgress(now int64) {
 		return
 	}
 	n := w.nextProgressWatcher
-	w.progressAt = now + max(progressEvery, int64(len(w.state))*progressPerWatcher)
+	w.progressAt = now + max(minProgressInterval, int64(len(w.state))*progressPerWatcher)
 	if w.cfg.ProgressInterval > 0 {
 		w.progressAt = now + w.cfg.ProgressInterval
 	}

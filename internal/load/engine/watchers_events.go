@@ -31,8 +31,8 @@ func (w *watchers) resolve(now int64, current *second, secs *secondQueue) {
 // count counts an event that arrived at the time `now`. It uses second s or, if the window has
 // closed, the last second of the window.
 func (w *watchers) count(seen watch.EventReport, now int64, s *second, secs *secondQueue) {
-	if w.recordsFine && s != nil {
-		w.recordFine(&seen, now, s)
+	if w.recordsSlots && s != nil {
+		w.recordSlotDetail(&seen, now, s)
 	}
 	if s == nil {
 		s = w.tail.second
@@ -56,13 +56,14 @@ func (w *watchers) count(seen watch.EventReport, now int64, s *second, secs *sec
 	secs.record(&s.Watch.FromSent, now-seen.Sent)
 }
 
-// recordFine records an event and its time since the start of the current one-second interval.
-func (w *watchers) recordFine(seen *watch.EventReport, now int64, s *second) {
+// recordSlotDetail records an event and its time since the start of the current one-second
+// interval.
+func (w *watchers) recordSlotDetail(seen *watch.EventReport, now int64, s *second) {
 	after := int64(-1)
 	if seen.Timed {
 		after = now - seen.Sent
 	}
-	if f := s.fine(); !seen.Duplicate {
+	if f := s.slotDetail(); !seen.Duplicate {
 		f.CountEvent(after, now-s.start)
 		if seen.ShowsMissing {
 			f.CountMissing(seen.NewlyMissing, seen.NoLongerMissing, now-s.start)
@@ -73,8 +74,8 @@ func (w *watchers) recordFine(seen *watch.EventReport, now int64, s *second) {
 // noteEnded records that a watcher ended. `recreated` is set if the watcher was created again. It
 // is unset if the store refused the watcher.
 func (w *watchers) noteEnded(recreated bool, now int64, s *second) {
-	if w.recordsFine && s != nil {
-		s.fine().CountWatcherEnd(recreated, now-s.start)
+	if w.recordsSlots && s != nil {
+		s.slotDetail().CountWatcherEnd(recreated, now-s.start)
 	}
 }
 

@@ -287,7 +287,7 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	w.board.Times.SetDue(measure.Measured, 7, 1)
 	w.board.Times.SetSent(measure.Measured, 7, 2)
 	version, ev, history := int64(0), &store.Event{}, eventCounter{}
-	l.watchers.cfg.History, l.watchers.recordsFine = &history, true
+	l.watchers.cfg.History, l.watchers.recordsSlots = &history, true
 	once := func() {
 		version++
 		l.now += 1000

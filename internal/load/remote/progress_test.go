@@ -10,14 +10,14 @@ import (
 func TestProgressOfManyWorkers(t *testing.T) {
 	for n := range 1001 {
 		every := progressInterval(n)
-		if each := time.Duration(n) * progressEvery / baseWorkers; every < progressEvery || every < each {
+		if each := time.Duration(n) * minProgressInterval / baseWorkers; every < minProgressInterval || every < each {
 			t.Errorf("each of %d workers reports every %v", n, every)
 		}
-		if n > baseWorkers && every > time.Duration(n)*progressEvery/baseWorkers {
+		if n > baseWorkers && every > time.Duration(n)*minProgressInterval/baseWorkers {
 			t.Errorf("each of %d workers reports only every %v", n, every)
 		}
 	}
-	if progressInterval(1) != progressEvery || progressInterval(baseWorkers) != progressEvery {
+	if progressInterval(1) != minProgressInterval || progressInterval(baseWorkers) != minProgressInterval {
 		t.Errorf("few workers report every %v", progressInterval(baseWorkers))
 	}
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// progressEvery is the interval at which each worker reports the progress of its load if the number
-// of workers is at most `baseWorkers`. For more workers, the interval grows in proportion to their
-// number.
+// minProgressInterval is the interval at which each worker reports the progress of its load if the
+// number of workers is at most `baseWorkers`. For more workers, the interval grows in proportion to
+// their number.
 const (
-	progressEvery = 100 * time.Millisecond
-	baseWorkers   = 8
+	minProgressInterval = 100 * time.Millisecond
+	baseWorkers         = 8
 )
 
 // progressInterval returns the interval at which each worker reports progress, for the given number
 // of workers.
 func progressInterval(workers int) time.Duration {
-	return max(progressEvery, progressEvery*time.Duration(workers)/baseWorkers)
+	return max(minProgressInterval, minProgressInterval*time.Duration(workers)/baseWorkers)
 }
 
 // Serve receives a call from the stream, lets w execute the call, sends the reply, and closes the
@@ -265,7 +265,7 @@ func (o *sender) failWith(err error) {
 	o.fail()
 }
 
-// history implements load.Reports.History. It sends each block when the block is full.
+// history implements load.Reports.NewRecorder. It sends each block when the block is full.
 func (o *sender) history(zero time.Time, _ time.Duration) *history.Recorder {
 	loop, block, begun := o.loops.Add(1)-1, history.NewBlock(), false
 	return &history.Recorder{

@@ -25,32 +25,32 @@ func (t *translator) translate(n uint64, c *call.Call) *call.Call {
 	return &t.call
 }
 
-func (t *translator) translatePart(guard guardID, translatePart *call.Part) {
-	translatePart.Name = t.plan.names.leaseName(translatePart.Lease)
-	translatePart.Lease = t.replayLease(translatePart.Lease)
-	switch translatePart.Action {
+func (t *translator) translatePart(guard guardID, part *call.Part) {
+	part.Name = t.plan.names.leaseName(part.Lease)
+	part.Lease = t.replayLease(part.Lease)
+	switch part.Action {
 	case call.Grant, call.Revoke, call.KeepAlive, call.Unwatch:
 		return
 	case call.Compaction:
-		translatePart.Number = t.plan.replayCompaction(translatePart.Number)
+		part.Number = t.plan.replayCompaction(part.Number)
 		return
 	case call.Watch:
-		translatePart.Number = t.plan.replayWatchStart(translatePart.Number)
+		part.Number = t.plan.replayWatchStart(part.Number)
 	case call.Compare:
-		switch translatePart.Target {
+		switch part.Target {
 		case call.Modified, call.Created, call.Version:
-			translatePart.Number = t.plan.replayGuardValue(guard, translatePart)
+			part.Number = t.plan.replayGuardValue(guard, part)
 		case call.ValueTarget:
-			translatePart.Value.Text = t.replayValue(&translatePart.Value)
+			part.Value.Text = t.replayValue(&part.Value)
 		}
 	case call.Read:
-		if translatePart.Number > 0 {
-			translatePart.Number = t.plan.revisionAt(translatePart.Number)
+		if part.Number > 0 {
+			part.Number = t.plan.revisionAt(part.Number)
 		}
 	case call.Write:
-		translatePart.Value.Text = t.replayValue(&translatePart.Value)
+		part.Value.Text = t.replayValue(&part.Value)
 	}
-	t.translateKeys(translatePart)
+	t.translateKeys(part)
 }
 
 // translateKeys sets the keys in a part to their names in this replay, including the prefix.

@@ -80,7 +80,7 @@ func TestVersionsShowSkippedEvents(t *testing.T) {
 			shows, passed = shows || seen.ShowsMissing, passed+seen.NewlyMissing
 		}
 		if shows != test.shows || (passed > 0) != (test.versions[len(test.versions)-2] == 4) {
-			t.Errorf("versions %v: ShowsPassed %v, Passed %d", test.versions, shows, passed)
+			t.Errorf("versions %v: ShowsMissing %v, NewlyMissing %d", test.versions, shows, passed)
 		}
 	}
 }

@@ -28,12 +28,12 @@ const (
 	limitPeerP99   = 150 * time.Millisecond
 	limitRoundTrip = 100 * time.Millisecond // for the median time of TCP connects
 	// for the longest TCP connect: a lost packet is retransmitted after 1 s
-	limitConnect    = time.Second
-	limitBusy       = 0.85 // share of all CPUs
-	limitRunDelay   = 0.10 // share of the window
-	limitPause      = 100 * time.Millisecond
-	limitSlowAnswer = maxSlowShare / 2 // for the time until a member returns its metrics
-	limitForeign    = 0.10             // share of all CPUs above which other programs are reported
+	limitConnect      = time.Second
+	limitBusy         = 0.85 // share of all CPUs
+	limitRunDelay     = 0.10 // share of the window
+	limitPause        = 100 * time.Millisecond
+	limitSlowResponse = maxSlowShare / 2 // for the time until a member returns its metrics
+	limitForeign      = 0.10             // share of all CPUs above which other programs are reported
 )
 
 // Cause describes a resource or an event that limited a trial. Figure is the measured value that

@@ -161,8 +161,8 @@ func silence(t *record.Trial, m *MemberMetrics) *Cause {
 	if generatorPaused(t, m.SlowestResponse) {
 		return nil
 	}
-	return causeIfTooLong(CauseMember, m.Name, m.SlowestResponse, limitSlowAnswer,
-		fmt.Sprintf("member %s: a status request took %s (limit %s)%s", m.Name, durationText(m.SlowestResponse), durationText(limitSlowAnswer), network))
+	return causeIfTooLong(CauseMember, m.Name, m.SlowestResponse, limitSlowResponse,
+		fmt.Sprintf("member %s: a status request took %s (limit %s)%s", m.Name, durationText(m.SlowestResponse), durationText(limitSlowResponse), network))
 }
 
 // folder checks the disk probe of the members' data folders, or of the folder that was probed after

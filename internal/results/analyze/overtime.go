@@ -52,7 +52,7 @@ type Mark struct {
 	Events
 	Member string
 	// Severe is set if the event affects the whole cluster, or if it is an event that logs do not
-	// report, such as a lost member. All charts mark grave events.
+	// report, such as a lost member. All charts mark severe events.
 	Severe bool
 }
 

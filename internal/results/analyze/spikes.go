@@ -289,7 +289,7 @@ func memberSigns(members []reports, span Span, minTime time.Duration, add func(m
 		switch {
 		case unanswered > 0:
 			add(m.name, fmt.Sprintf("did not respond to %s", text.Plural(uint64(unanswered), "status request")))
-		case slowest >= limitSlowAnswer:
+		case slowest >= limitSlowResponse:
 			add(m.name, "took "+durationText(slowest)+" for a status request")
 		}
 		var inside []store.Sample

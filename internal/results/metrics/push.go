@@ -18,9 +18,9 @@ import (
 
 // Intervals and limits of pushes.
 const (
-	pushEvery   = 5 * time.Second
-	pushTimeout = 4 * time.Second // below pushEvery, so that a slow server delays no later push
-	maxReply    = 512             // bytes of an error reply that are read
+	pushInterval = 5 * time.Second
+	pushTimeout  = 4 * time.Second // below pushInterval, so that a slow server delays no later push
+	maxReply     = 512             // bytes of an error reply that are read
 )
 
 // Pusher sends metrics with Prometheus' remote write protocol, version 1
@@ -76,7 +76,7 @@ func newPusher(destination *Destination, source prometheus.Gatherer, run, instan
 // run pushes until ctx is canceled.
 func (p *Pusher) run(ctx context.Context) {
 	defer close(p.done)
-	ticks := time.NewTicker(pushEvery)
+	ticks := time.NewTicker(pushInterval)
 	defer ticks.Stop()
 	for {
 		select {

@@ -236,8 +236,8 @@ func (s *summary) add(name string, words bool, describe func(*analyze.Dbtester) 
 	s.rows = append(s.rows, r)
 }
 
-func (s *summary) value(name string, decimals int, value func(*analyze.Dbtester) record.Value) {
-	s.add(name, false, func(t *analyze.Dbtester) string { return summaryCell(value(t), decimals) })
+func (s *summary) value(name string, decimals int, read func(*analyze.Dbtester) record.Value) {
+	s.add(name, false, func(t *analyze.Dbtester) string { return summaryCell(read(t), decimals) })
 }
 
 func (s *summary) figure(name, figure string, decimals int) {

@@ -44,10 +44,10 @@ func historyParts(out layout, h *history.History) {
 	for i := range h.Series {
 		s := &h.Series[i]
 		quiet := len(s.Changes) == 0 && s.Unconfirmed == 0
-		if quiet && (changed > 0 || len(h.Series) > mostQuiet) && !out.detailed() {
+		if quiet && (changed > 0 || len(h.Series) > maxUnchangedSeries) && !out.detailed() {
 			continue
 		}
-		if drawn++; drawn > mostCharts && !out.detailed() {
+		if drawn++; drawn > maxCharts && !out.detailed() {
 			continue
 		}
 		out.heading(s.Name() + Direction(s.Metric.Direction))
@@ -55,15 +55,15 @@ func historyParts(out layout, h *history.History) {
 		out.block(s.Chart())
 	}
 	out.blank()
-	if drawn > mostCharts && !out.detailed() {
-		out.addLines(fmt.Sprintf("%d of %d charts are shown; --wide shows all charts, and --trial and --metric select charts.", mostCharts, drawn))
+	if drawn > maxCharts && !out.detailed() {
+		out.addLines(fmt.Sprintf("%d of %d charts are shown; --wide shows all charts, and --trial and --metric select charts.", maxCharts, drawn))
 	}
 	out.addLines(historyNotes(h)...)
 }
 
-// mostCharts is the maximum number of charts in text that is not wide. Such text shows charts of
-// unchanged series only if no series changed and the history has at most mostQuiet series.
-const mostCharts, mostQuiet = 6, 3
+// maxCharts is the maximum number of charts in text that is not wide. Such text shows charts of
+// unchanged series only if no series changed and the history has at most maxUnchangedSeries series.
+const maxCharts, maxUnchangedSeries = 6, 3
 
 // HistoryFindings returns the parts of a report over many runs: a summary, the table of the
 // changes, and notes.

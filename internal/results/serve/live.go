@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// pollEvery is the interval at which a stream reads the run directory. A run writes to it once
-	// per second.
-	pollEvery = 250 * time.Millisecond
+	// pollInterval is the interval at which a stream reads the run directory. A run writes to it
+	// once per second.
+	pollInterval = 250 * time.Millisecond
 	// maxSeconds and maxEvents are the maximum numbers of seconds and events in one update. They
 	// limit the first update of a stream that starts late in a trial.
 	maxSeconds, maxEvents = 600, 100
@@ -50,7 +50,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	st := &stream{response: w, control: http.NewResponseController(w)}
-	ticker := time.NewTicker(pollEvery)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		active := record.Active(dir, s.options.Now()) // before reading, so that the last records are not missed

@@ -23,7 +23,7 @@ const defaultTransferTimeout = 10 * time.Minute
 // Check opens a destination and sends a request to it, so that problems with the destination are
 // detected before a run. An error is one sentence.
 func (d *Destination) Check(ctx context.Context) error {
-	w := newWatch(ctx, defaultTransferTimeout, d)
+	w := newWatchdog(ctx, defaultTransferTimeout, d)
 	defer w.stop()
 	b, err := d.open(w.ctx, w.reset)
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *Destination) Send(ctx context.Context, dir string, o Options) (SendResu
 	if o.TransferTimeout == 0 {
 		o.TransferTimeout = defaultTransferTimeout
 	}
-	w := newWatch(ctx, o.TransferTimeout, d)
+	w := newWatchdog(ctx, o.TransferTimeout, d)
 	defer w.stop()
 	b, err := d.open(w.ctx, w.reset)
 	if err != nil {

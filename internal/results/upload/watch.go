@@ -14,7 +14,7 @@ type watchdog struct {
 	cancel  context.CancelCauseFunc
 }
 
-func newWatch(ctx context.Context, timeout time.Duration, d *Destination) *watchdog {
+func newWatchdog(ctx context.Context, timeout time.Duration, d *Destination) *watchdog {
 	w := &watchdog{timeout: timeout}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
 	w.timer = time.AfterFunc(timeout, func() {

@@ -27,7 +27,7 @@ type revisionHistory struct {
 	longest int64
 }
 
-func newSweep(longest int64) *revisionHistory {
+func newRevisionHistory(longest int64) *revisionHistory {
 	return &revisionHistory{longest: longest, steps: []step{{done: -1}}}
 }
 

@@ -36,7 +36,7 @@ func (c *checker) checkPart(includesKey func(uint64) bool, first bool, txns *tra
 	c.revisions = c.revisions[:0]
 	p := &pass{
 		checker: c, includes: includesKey, first: first, rechecking: len(txns.recheckedKeys) > 0, txns: txns,
-		revisionHistory: newSweep(c.survey.longest), watchers: newWatchers(),
+		revisionHistory: newRevisionHistory(c.survey.longest), watchers: newWatchers(),
 	}
 	if err := c.forEachOperation(p.take); err != nil {
 		return err

@@ -9,11 +9,11 @@ import (
 )
 
 // text describes a violation: one line for each operation, and a line that explains the violation.
-func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out string) {
+func (f *finding) text(ops []history.Op, wrong *history.Op, countsWrites bool) (out string) {
 	for i := range ops {
-		out += Sentence(&ops[i], counted) + "\n"
+		out += Sentence(&ops[i], countsWrites) + "\n"
 	}
-	noun := conditionOf(counted)
+	noun := conditionOf(countsWrites)
 	who := fmt.Sprintf("client %d's %s", wrong.Session, wrong.Kind)
 	Who := fmt.Sprintf("Client %d's %s", wrong.Session, wrong.Kind)
 	if wrong.Kind == kv.Watch {
@@ -165,18 +165,18 @@ func describeWatch(o *history.Op) string {
 	return out + byMember(o) + "."
 }
 
-// conditionOf returns the word for the number that a compare-and-set compares. counted has the
-// meaning of history.Header.Counted.
-func conditionOf(counted bool) string {
-	if counted {
+// conditionOf returns the word for the number that a compare-and-set compares. countsWrites has the
+// meaning of history.Header.VersionsCountWrites.
+func conditionOf(countsWrites bool) string {
+	if countsWrites {
 		return "version"
 	}
 	return "revision"
 }
 
-// Sentence describes an operation with its times. counted has the meaning of
-// history.Header.Counted.
-func Sentence(o *history.Op, counted bool) string {
+// Sentence describes an operation with its times. countsWrites has the meaning of
+// history.Header.VersionsCountWrites.
+func Sentence(o *history.Op, countsWrites bool) string {
 	switch o.Kind {
 	case kv.Ephemeral:
 		return fmt.Sprintf("Client %d, %s to %s: closed the session of key %d%s: done%s%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, ofRevision(o.ModRevision), atRevision(o.Revision), byMember(o))
@@ -197,7 +197,7 @@ func Sentence(o *history.Op, counted bool) string {
 		out += fmt.Sprintf(", writing value #%d", o.Written)
 	}
 	if isConditional(o) {
-		out += fmt.Sprintf(" if its %s is %d", conditionOf(counted), o.Expected)
+		out += fmt.Sprintf(" if its %s is %d", conditionOf(countsWrites), o.Expected)
 	}
 	switch {
 	case o.Outcome == kv.WrongResponse:

@@ -28,7 +28,7 @@ func isAuxiliary(o *history.Op) bool {
 	return o.Kind == kv.Watch || o.Kind == kv.Ephemeral || o.LockChange != history.NoLockChange
 }
 
-const mostOperations = 1<<32 - 1
+const maxOperations = 1<<32 - 1
 
 func surveyOf(in Input) (s survey, err error) {
 	first := int64(1<<63 - 1)
@@ -61,7 +61,7 @@ func surveyOf(in Input) (s survey, err error) {
 				s.indefinite++
 			}
 		}
-		if s.operations += uint64(len(ops)); s.operations > mostOperations {
+		if s.operations += uint64(len(ops)); s.operations > maxOperations {
 			return errors.New("the history has more than 4,294,967,295 operations; verify a shorter run")
 		}
 		return nil

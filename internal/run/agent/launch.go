@@ -76,13 +76,13 @@ func keysOf[T any](m map[string]T) (keys []string) {
 }
 
 // process returns the process of the launch that the controller requests.
-func (l *launcher) process(launch *host.Launch) (noProcess store.Process, err error) {
+func (l *launcher) process(launch *host.Launch) (requested store.Process, err error) {
 	if !safeName.MatchString(launch.Process) {
-		return noProcess, fmt.Errorf("the cluster name %q or process name %q is invalid: names consist of letters, digits, dots, underscores and dashes", launch.Cluster, launch.Process)
+		return requested, fmt.Errorf("the cluster name %q or process name %q is invalid: names consist of letters, digits, dots, underscores and dashes", launch.Cluster, launch.Process)
 	}
 	st, built, err := l.buildLaunch(launch)
 	if err != nil {
-		return noProcess, err
+		return requested, err
 	}
 	for i, p := range built.Processes {
 		for _, one := range append(slices.Clone(p.Backends), p) {
@@ -91,7 +91,7 @@ func (l *launcher) process(launch *host.Launch) (noProcess store.Process, err er
 			}
 		}
 	}
-	return noProcess, fmt.Errorf("the cluster has no process %q", launch.Process)
+	return requested, fmt.Errorf("the cluster has no process %q", launch.Process)
 }
 
 // checkLaunch returns nil if the cluster's processes can be started here, and otherwise the reason.

@@ -214,8 +214,8 @@ func (v *View) Members() []store.Member {
 	return out
 }
 
-// Endpoints returns the current endpoints for a target other than kv.Any. If voting is set, kv.All
-// omits members without a vote.
+// Endpoints returns the current endpoints for a target other than kv.AnyEndpoint. If voting is set,
+// kv.AllMembers omits members without a vote.
 func (v *View) Endpoints(t kv.Target, voting bool) ([]string, error) {
 	var out []string
 	add := func(i int) { out = append(out, v.memberStates[i].lastResponse.Endpoint) }

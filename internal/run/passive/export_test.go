@@ -8,7 +8,7 @@ import (
 // MostPieces returns the maximum number of pieces of one connection, of any size, that may wait.
 func MostPieces() int { return maxConnBacklog / pieceOverhead }
 
-// mute is a store.Tapped, a store.Tap and a Sink that ignore everything.
+// mute is a store.TapProvider, a store.Tap and a Sink that ignore everything.
 type mute struct{}
 
 func (mute) Tap(store.TapConfig) store.Tap  { return mute{} }

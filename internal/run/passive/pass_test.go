@@ -21,7 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// recordingSink is a store.Tapped and a Sink that keeps what it receives.
+// recordingSink is a store.TapProvider and a Sink that keeps what it receives.
 type recordingSink struct {
 	feed func(h *decodedConn, ofClient bool, b []byte) error // may be nil
 

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Sink receives the decoded calls and the gaps. recording.Writer implements it.
+// Sink receives the decoded calls and the gaps. call.RecordingWriter implements it.
 type Sink interface {
 	Call(*call.Call)
 	Gap(call.Gap)

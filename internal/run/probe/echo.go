@@ -35,9 +35,9 @@ const (
 	// maxRoundTrips is the maximum number of messages on one connection.
 	maxRoundTrips = 10_000
 	echoIdle      = 10 * time.Second
-	// tripEvery is the interval between two messages. Back-to-back messages would measure only a
-	// moment.
-	tripEvery = 10 * time.Millisecond
+	// messageInterval is the interval between two messages. Back-to-back messages would measure
+	// only a moment.
+	messageInterval = 10 * time.Millisecond
 )
 
 // StartEcho starts a server at an IP address, on a free port.
@@ -133,7 +133,7 @@ func RoundTrips(ctx context.Context, address, token string, n int, limit time.Du
 		}
 		r.NS = append(r.NS, int64(time.Since(sent)))
 		select {
-		case <-time.After(time.Until(sent.Add(tripEvery))):
+		case <-time.After(time.Until(sent.Add(messageInterval))):
 		case <-ctx.Done():
 			return r, context.Cause(ctx)
 		}

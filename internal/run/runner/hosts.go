@@ -133,7 +133,7 @@ func (r *run) sources(spec *scenario.Trial) (all []trial.Source) {
 	return all
 }
 
-// findHosts returns the reached hosts with the given names.
+// findHosts returns the connected hosts with the given names.
 func (r *run) findHosts(names []string) []*connectedHost {
 	out := make([]*connectedHost, len(names))
 	for i, name := range names {

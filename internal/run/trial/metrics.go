@@ -52,9 +52,9 @@ type memberScraper struct {
 	sizes           []sizeSample
 }
 
-// newScrapes returns a scrapes for the members that report metrics and the members to which
-// connections are timed.
-func newScrapes(t *Trial, m *members, out *record.TrialWriter) *metricsRecorder {
+// newMetricsRecorder returns a recorder for the members that report metrics and the members to
+// which connections are timed.
+func newMetricsRecorder(t *Trial, m *members, out *record.TrialWriter) *metricsRecorder {
 	s := &metricsRecorder{quit: func() {}}
 	for _, e := range m.scrapedMembers() {
 		scraper := &memberScraper{

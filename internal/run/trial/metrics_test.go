@@ -42,7 +42,7 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	for i, s := range []*httptest.Server{serves, mute} {
 		m.update(i, 2, time.Now(), time.Now(), store.Member{ID: uint64(i + 1), Name: fmt.Sprintf("m%d", i+1), Endpoint: at(s), DBSize: 4096})
 	}
-	s := newScrapes(&Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{}}}, m, out)
+	s := newMetricsRecorder(&Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{}}}, m, out)
 	s.scrapeAll(time.Minute)
 	s.begin()
 	s.stop()

@@ -21,7 +21,7 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	}
 	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: measure.Now(), secondBuffer: measure.NewHistogram(), opened: make(chan struct{})}
 	w.follower = cluster.NewFollower(w.followerConfig())
-	w.scrapes = newScrapes(t, m, out)
+	w.scrapes = newMetricsRecorder(t, m, out)
 	w.listener = t.logs.listener(w.began)
 	return w, nil
 }

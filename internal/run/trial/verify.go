@@ -50,7 +50,7 @@ func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *histo
 	return h
 }
 
-// recorder implements load.Reports.History.
+// recorder implements load.Reports.NewRecorder.
 func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -112,7 +112,7 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 	return nil
 }
 
-// Tap implements store.Tapped.
+// Tap implements store.TapProvider.
 func (s *Store) Tap(cfg store.TapConfig) store.Tap { return s.dialect().Tap(cfg) }
 
 // CanReplay implements store.Replayer. It returns false for deletes, transactions, and sessions

@@ -41,7 +41,7 @@ func recorded() (calls []call.Call) {
 // replayedRequest returns a codec that has replayed a recorded call, and the bytes that the codec
 // sent.
 func replayedRequest(request *call.Call) (*codec, string) {
-	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: request, Range: &store.RangeOp{Keys: replayedKeys{}}}
+	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: request, Range: &store.RangeOp{Keys: discardKeys{}}}
 	if kind, _, ok := request.Kind(); ok {
 		op.Kind = kind
 	}
@@ -52,11 +52,11 @@ func replayedRequest(request *call.Call) (*codec, string) {
 	return c, sent
 }
 
-// replayedKeys is a store.Keys that discards the keys.
-type replayedKeys struct{}
+// discardKeys is a store.Keys that discards all keys.
+type discardKeys struct{}
 
-func (replayedKeys) Begin(uint32) bool                 { return true }
-func (replayedKeys) Add(uint32, []byte, []byte, int64) {}
+func (discardKeys) Begin(uint32) bool                 { return true }
+func (discardKeys) Add(uint32, []byte, []byte, int64) {}
 
 // TestSessionNamesAreEscaped checks that a session's name, which the server chooses, cannot change
 // a request.

@@ -25,7 +25,7 @@ const (
 	methodDestroy  = "PUT session/destroy"
 )
 
-// Tap implements store.Tapped.
+// Tap implements store.TapProvider.
 func (st *Store) Tap(cfg store.TapConfig) store.Tap { return st.dialect().Tap(cfg) }
 
 // Tap returns a passive decoder for a connection to a server with this dialect.

@@ -32,7 +32,7 @@ type observedStream struct {
 	receivedBytes int // bytes received so far, for a reply that consists of several messages
 }
 
-// Tap implements store.Tapped.
+// Tap implements store.TapProvider.
 func (Store) Tap(cfg store.TapConfig) store.Tap {
 	t := &tap{cfg: cfg, reader: message.Reader{Redactor: cfg.Redactor}, calls: map[uint32]*observedStream{}}
 	t.decoder = h2.NewPassiveDecoder(t)

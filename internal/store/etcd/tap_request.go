@@ -6,7 +6,7 @@ import (
 )
 
 // readRequest parses a request into the parts of a call. A request of an unknown method becomes one
-// part with the action call.Other.
+// part with the action call.OtherAction.
 func readRequest(r *message.Reader, method string, b []byte) (ok bool) {
 	switch method {
 	case methodRange, methodRangeStream:

@@ -38,7 +38,7 @@ func (c *codec) Room() int {
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
 	if op.Kind == kv.Watch {
-		if !op.Watch.RequestProgress { // if Progress is set, send nothing, because the gateway offers no progress request
+		if !op.Watch.RequestProgress { // if RequestProgress is set, send nothing, because the gateway offers no progress request
 			c.createWatcher(op)
 		}
 		return

@@ -25,7 +25,7 @@ type tap struct {
 	parser   codec // parses responses
 }
 
-// Tap implements store.Tapped.
+// Tap implements store.TapProvider.
 func (*Store) Tap(cfg store.TapConfig) store.Tap {
 	return httpkv.NewTap(cfg, &tap{redactor: cfg.Redactor}, "X-Etcd-Index")
 }

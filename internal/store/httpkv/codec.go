@@ -20,8 +20,8 @@ type API interface {
 	// `index` is 0, the write succeeds only if the key does not exist. Otherwise it succeeds only
 	// if the key's version equals `index`.
 	Write(key, value []byte, index int64)
-	// Read sends a read of a key. The level kv.None means that the read must return the key's
-	// version for a compare-and-set.
+	// Read sends a read of a key. The level kv.NoConsistency means that the read must return the
+	// key's version for a compare-and-set.
 	Read(key []byte, level kv.Consistency)
 	// List sends a Range for the codec's Interval.
 	List(level kv.Consistency)
@@ -50,8 +50,8 @@ type API interface {
 	STM(op *store.Op)
 	// HandleSTMResponse handles the response to a request of an optimistic transaction and appends
 	// its events. It then either sends the next request, or appends the event for the operation's
-	// end. An abandoned transaction (r.Late) ends with an event of type store.Late, possibly after
-	// further requests.
+	// end. An abandoned transaction (r.Late) ends with an event of type store.LateResponse,
+	// possibly after further requests.
 	HandleSTMResponse(r *http1.Response, events []store.Event) []store.Event
 	// STMLost appends the event for the end of a transaction whose connection was lost. The
 	// parameter `written` reports whether the request in flight was written completely.

@@ -100,7 +100,7 @@ type admin struct {
 	store.FolderKeeper
 }
 
-// Tap implements store.Tapped.
+// Tap implements store.TapProvider.
 func (*Store) Tap(cfg store.TapConfig) store.Tap { return zookeeper.NewTap(cfg) }
 
 // CanReplay implements store.Replayer.

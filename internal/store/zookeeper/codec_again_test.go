@@ -36,7 +36,7 @@ func recorded() (ops []store.Op) {
 		if len(parts) > 2 {
 			request.Method = methodMulti
 		}
-		op := store.Op{Call: request, Range: &store.RangeOp{Keys: replayedKeys{}}}
+		op := store.Op{Call: request, Range: &store.RangeOp{Keys: discardKeys{}}}
 		if parts[0].Action == call.Read && len(parts) == 2 {
 			op.Watch = &store.WatchOp{Watcher: 3}
 		}
@@ -47,11 +47,11 @@ func recorded() (ops []store.Op) {
 	return ops
 }
 
-// replayedKeys is a store.Keys that discards the keys.
-type replayedKeys struct{}
+// discardKeys is a store.Keys that discards all keys.
+type discardKeys struct{}
 
-func (replayedKeys) Begin(uint32) bool                 { return true }
-func (replayedKeys) Add(uint32, []byte, []byte, int64) {}
+func (discardKeys) Begin(uint32) bool                 { return true }
+func (discardKeys) Add(uint32, []byte, []byte, int64) {}
 
 // TestFailedTransactionIsAConflictOnlyIfAGuardFailed checks that a failed transaction is a conflict
 // only if a guard did not hold.

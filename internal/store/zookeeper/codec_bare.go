@@ -77,7 +77,7 @@ func (w *watches) firePlain(what jute.WatchEvent, path []byte, zxid int64, event
 	return events
 }
 
-// endPlain appends an Ended event for every watch, because a watch ends with its connection.
+// endPlain appends a WatchEnded event for every watch, because a watch ends with its connection.
 func (w *watches) endPlain(events []store.Event) []store.Event {
 	for i := range w.plain {
 		if w.plain[i].set {

@@ -264,7 +264,7 @@ func TestNamesTwice(t *testing.T) {
 		}
 		return n
 	}
-	d := newNames()
+	d := newDuplicateDetector()
 	if n := found(d); n != 0 || d.listsToSkip != 0 {
 		t.Errorf("an empty list: %d names, %d to be passed over", n, d.listsToSkip)
 	}

@@ -22,7 +22,7 @@ type duplicateDetector struct {
 	listsToSkip int      // how many of the next lists to skip
 }
 
-func newNames() *duplicateDetector { return &duplicateDetector{seed: maphash.MakeSeed()} }
+func newDuplicateDetector() *duplicateDetector { return &duplicateDetector{seed: maphash.MakeSeed()} }
 
 // begin starts a list of n names and reports whether the caller must insert the names.
 func (d *duplicateDetector) begin(n int) bool {

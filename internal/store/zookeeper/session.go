@@ -31,7 +31,7 @@ func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	if a.User != "" {
 		acl, auth = jute.CreatorACL(), a.User+":"+a.Password
 	}
-	names, timeout := newNames(), cmp.Or(a.SessionTimeout, sessionTimeout)
+	names, timeout := newDuplicateDetector(), cmp.Or(a.SessionTimeout, sessionTimeout)
 	return func(d store.ConnectionInfo) store.Codec {
 		cfg := jute.Config{Timeout: int32(min(timeout/time.Millisecond, math.MaxInt32)), Auth: auth, BufferBudget: d.BufferBudget}
 		if before, ok := d.Previous.(*codec); ok && !before.closed && !before.activity.sessionOver {

@@ -27,7 +27,7 @@ const (
 // connection.
 const maxObservedRequests = 100_000
 
-// Tap implements store.Tapped.
+// Tap implements store.TapProvider.
 func (*Store) Tap(cfg store.TapConfig) store.Tap { return NewTap(cfg) }
 
 // NewTap returns a passive decoder for a connection to a server that speaks ZooKeeper's protocol.

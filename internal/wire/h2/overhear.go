@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// CallObserver receives the calls that an PassiveDecoder decodes. The arguments of a method are
+// CallObserver receives the calls that a PassiveDecoder decodes. The arguments of a method are
 // valid until the method returns.
 type CallObserver interface {
 	// OnBegin is called when the client starts a call on a stream. method is the called method,
@@ -71,7 +71,7 @@ type observedFields struct {
 	size   int
 }
 
-// Limits of an PassiveDecoder's memory.
+// Limits of a PassiveDecoder's memory.
 const (
 	maxObservedStreams = 100_000
 	maxObservedTable   = 1 << 20 // maximum dynamic table size that a peer may allow, in bytes

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// MessageObserver receives the messages that an PassiveDecoder decodes. The arguments of a method
+// MessageObserver receives the messages that a PassiveDecoder decodes. The arguments of a method
 // are valid until the method returns.
 type MessageObserver interface {
 	// OnRequest is called for each complete request.
@@ -46,7 +46,7 @@ func (a *ObservedResponse) Field(i int) []byte { return a.fields[i] }
 // number, or 0 if the field is missing or not a number.
 func (a *ObservedResponse) Uint(i int) int64 { return int64(min(number(a.fields[i]), 1<<62)) }
 
-// MaxObservedBody limits the size of the bodies that an PassiveDecoder keeps, in bytes.
+// MaxObservedBody limits the size of the bodies that a PassiveDecoder keeps, in bytes.
 const MaxObservedBody = 8 << 20
 
 // maxUnanswered limits how many requests on one connection may wait for a response.

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// FrameObserver receives the frames that an PassiveDecoder decodes. The arguments of a method are
+// FrameObserver receives the frames that a PassiveDecoder decodes. The arguments of a method are
 // valid until the method returns.
 type FrameObserver interface {
 	// OnFrame is called for each complete frame of size bytes. fromClient is true if the client
@@ -14,7 +14,7 @@ type FrameObserver interface {
 	OnFrame(fromClient, first bool, body []byte, size int)
 }
 
-// MaxObservedFrame limits the size of the frames that an PassiveDecoder keeps, in bytes.
+// MaxObservedFrame limits the size of the frames that a PassiveDecoder keeps, in bytes.
 const MaxObservedFrame = 8 << 20
 
 // PassiveDecoder is a passive decoder for both directions of a connection. After an error it cannot

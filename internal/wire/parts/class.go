@@ -6,19 +6,19 @@ import "math/bits"
 // another response of similar length. The interval between two powers of two has four classes, so a
 // buffer is at most a quarter larger than needed.
 const (
-	leastBits = 6 // the smallest class has 64 bytes
-	mostBits  = 48
-	classes   = (mostBits-leastBits)*4 + 1
+	minBits = 6 // the smallest class has 64 bytes
+	maxBits = 48
+	classes = (maxBits-minBits)*4 + 1
 )
 
 // classOf returns the smallest class k whose buffers have at least n bytes, and the size of its
 // buffers in bytes.
 func classOf(n int) (k, size int) {
-	if n <= 1<<leastBits {
-		return 0, 1 << leastBits
+	if n <= 1<<minBits {
+		return 0, 1 << minBits
 	}
 	below := bits.Len(uint(n-1)) - 1 // 1<<below < n <= 2<<below
 	quarter := 1 << below / 4
 	over := (n-1-1<<below)/quarter + 1 // 1 to 4
-	return (below-leastBits)*4 + over, 1<<below + over*quarter
+	return (below-minBits)*4 + over, 1<<below + over*quarter
 }

@@ -14,7 +14,7 @@ func TestClasses(t *testing.T) {
 	last := 0
 	for n := 1; n < 1<<20; n += 1 + n/100 {
 		k, size := classOf(n)
-		if size < n || n > 1<<leastBits && 4*size > 5*n || k < last {
+		if size < n || n > 1<<minBits && 4*size > 5*n || k < last {
 			t.Fatalf("%d bytes are of class %d of %d bytes, after class %d", n, k, size, last)
 		}
 		if again, same := classOf(size); again != k || same != size {
@@ -22,7 +22,7 @@ func TestClasses(t *testing.T) {
 		}
 		last = k
 	}
-	if k, _ := classOf(1<<mostBits - 1); k >= classes {
+	if k, _ := classOf(1<<maxBits - 1); k >= classes {
 		t.Errorf("there is no class %d", k)
 	}
 }

@@ -26,11 +26,11 @@ const (
 // maxCandidates limits the number of candidates in a load, because each candidate has a connection.
 const maxCandidates = 50_000
 
-// leastTTL and mostTTL are the lowest and the highest session TTL that every store accepts.
+// minTTL and maxTTL are the lowest and the highest session TTL that every store accepts.
 // Consul's minimum is 10 s, and ZooKeeper's maximum is 20 ticks of 2 s.
 const (
-	leastTTL = 10 * time.Second
-	mostTTL  = 40 * time.Second
+	minTTL = 10 * time.Second
+	maxTTL = 40 * time.Second
 )
 
 // keyNames matches the application's keys, without the prefix.
@@ -50,7 +50,7 @@ func (a Application) Definition() application.Definition {
 			{Key: tenureKey, Meaning: "time after which a leader resigns", DifferenceName: "the tenure", Unit: application.Seconds, Default: 10, Min: 0.1, Max: 3600},
 			{Key: failoversKey, Meaning: "number of leaders that fail at the same time, each of a different office", DifferenceName: "the simultaneous leader failures", Max: 10_000},
 			{Key: ttlKey, Meaning: "time after which a session or lease expires if it is not kept alive; 0: the default of the store's client", DifferenceName: "the TTL of sessions",
-				Unit: application.Seconds, Max: mostTTL.Seconds()},
+				Unit: application.Seconds, Max: maxTTL.Seconds()},
 		},
 	}
 	ways := raceWays
@@ -72,8 +72,8 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 		return electionsKey, fmt.Sprintf("<elections> times <candidates> is %d candidates, but must be at most %d", c.CandidateCount(), maxCandidates)
 	case c.LeaderFailures > c.Offices:
 		return failoversKey, fmt.Sprintf("<failovers> is %d, but must not exceed <elections>, which is %d, because each election has one leader", c.LeaderFailures, c.Offices)
-	case c.TTL != 0 && (c.TTL < leastTTL || c.TTL%time.Second != 0):
-		return ttlKey, fmt.Sprintf("<ttl> is %v, but must be a whole number of seconds and at least %v; 0 uses the default of the store's client", c.TTL, leastTTL)
+	case c.TTL != 0 && (c.TTL < minTTL || c.TTL%time.Second != 0):
+		return ttlKey, fmt.Sprintf("<ttl> is %v, but must be a whole number of seconds and at least %v; 0 uses the default of the store's client", c.TTL, minTTL)
 	}
 	return "", ""
 }

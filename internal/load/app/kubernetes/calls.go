@@ -104,15 +104,15 @@ const (
 	electionRetry     = 2 * time.Second  // scheduler and controller manager, retry-period
 	identityRenewal   = 10 * time.Second // lease of the API server itself
 	masterRenewal     = 10 * time.Second // DefaultEndpointReconcilerInterval
-	countEvery        = time.Minute      // resourceCountPollPeriod
-	statusEvery       = 30 * time.Second // etcd-db-metric-poll-interval
-	readinessEvery    = time.Second      // kubeadm's probes of the API server
-	livenessEvery     = 10 * time.Second
-	compactEvery      = 5 * time.Minute // etcd-compaction-interval
+	countInterval     = time.Minute      // resourceCountPollPeriod
+	statusInterval    = 30 * time.Second // etcd-db-metric-poll-interval
+	readinessInterval = time.Second      // kubeadm's probes of the API server
+	livenessInterval  = 10 * time.Second
+	compactInterval   = 5 * time.Minute // etcd-compaction-interval
 	leaseReuse        = time.Minute     // how long new events use the same lease
 	leaseObjects      = 1000            // maximum number of events that share a lease
 	smallListInterval = time.Second     // assumed: lists that must be as recent as the store
-	listEvery         = 5 * time.Minute // assumed: lists of all pods that bypass the cache
+	listInterval      = 5 * time.Minute // assumed: lists of all pods that bypass the cache
 	listPage          = 500             // client-go's default limit
 	pageDelay         = 50 * time.Millisecond
 
@@ -197,19 +197,19 @@ func (c *Config) Rates() (r [NumCalls]float64) {
 	}
 	r[UpdateLease] += nodes/leaseRenewal.Seconds() + electedComponents/electionRetry.Seconds() + 1/identityRenewal.Seconds()
 	r[UpdateNode] += nodes / nodeStatus.Seconds()
-	r[Count] = float64(len(countedPaths())) / countEvery.Seconds()
-	r[Health] = 1/readinessEvery.Seconds() + 1/livenessEvery.Seconds()
-	r[Status] = 1 / statusEvery.Seconds()
+	r[Count] = float64(len(countedPaths())) / countInterval.Seconds()
+	r[Health] = 1/readinessInterval.Seconds() + 1/livenessInterval.Seconds()
+	r[Status] = 1 / statusInterval.Seconds()
 	r[ListOne] = 1 / smallListInterval.Seconds()
-	r[ListPods] = float64(pages(c.pods(), listPage)) / c.listEvery().Seconds()
-	r[ListKeys] = 1 / c.listEvery().Seconds()
+	r[ListPods] = float64(pages(c.pods(), listPage)) / c.listInterval().Seconds()
+	r[ListKeys] = 1 / c.listInterval().Seconds()
 	for _, call := range masterCalls {
 		r[call] = 1 / masterRenewal.Seconds()
 	}
 	if events := r[CreateEvent]; events > 0 {
 		r[GrantLease] = max(1/leaseReuse.Seconds(), events/leaseObjects)
 	}
-	r[MarkCompaction] = 1 / c.compactEvery().Seconds()
+	r[MarkCompaction] = 1 / c.compactInterval().Seconds()
 	r[Compact] = r[MarkCompaction]
 	return r
 }

@@ -31,9 +31,9 @@ func (c *Config) pods() int { return c.Nodes * c.PodsPerNode }
 // sets returns the number of ReplicaSets.
 func (c *Config) sets() int { return max(c.pods()/podsPerSet, 1) }
 
-func (c *Config) compactEvery() time.Duration { return cmp.Or(c.CompactEvery, compactEvery) }
+func (c *Config) compactInterval() time.Duration { return cmp.Or(c.CompactEvery, compactInterval) }
 
-func (c *Config) listEvery() time.Duration { return cmp.Or(c.ListEvery, listEvery) }
+func (c *Config) listInterval() time.Duration { return cmp.Or(c.ListEvery, listInterval) }
 
 // podsPerSet is the number of pods in a ReplicaSet, and in the endpoints of a Service.
 const podsPerSet = 30

@@ -99,22 +99,22 @@ func (m *scheduleBuilder) addRepeated() {
 		m.addPeriodic(electionRetry, UpdateLease, first[Leases]+uint32(m.Nodes)+i)
 	}
 	m.addPeriodic(identityRenewal, UpdateLease, first[Leases]+uint32(m.Nodes)+electedComponents)
-	m.addPeriodic(m.listEvery(), ListKeys, 0)
+	m.addPeriodic(m.listInterval(), ListKeys, 0)
 	for at := time.Duration(m.random.Int64N(int64(masterRenewal))); at < m.length; at += masterRenewal {
 		for i, call := range masterCalls {
 			m.add(at+time.Duration(i)*5*time.Millisecond, call, first[MasterLeases])
 		}
 	}
 	for i := range m.counted {
-		m.addPeriodic(countEvery, Count, uint32(i))
+		m.addPeriodic(countInterval, Count, uint32(i))
 	}
-	m.addPeriodic(readinessEvery, Health, 0)
-	m.addPeriodic(livenessEvery, Health, 0)
-	m.addPeriodic(statusEvery, Status, 0)
-	for at := m.compactEvery(); at < m.length; at += m.compactEvery() {
+	m.addPeriodic(readinessInterval, Health, 0)
+	m.addPeriodic(livenessInterval, Health, 0)
+	m.addPeriodic(statusInterval, Status, 0)
+	for at := m.compactInterval(); at < m.length; at += m.compactInterval() {
 		m.add(at, MarkCompaction, 0)
 		// The first MarkCompaction reads the revision up to which the next one compacts.
-		if at > m.compactEvery() && !m.Uncompacted {
+		if at > m.compactInterval() && !m.Uncompacted {
 			m.add(at+10*time.Millisecond, Compact, 0)
 		}
 	}
@@ -126,8 +126,8 @@ func (m *scheduleBuilder) addLists() {
 	n := pages(m.pods(), listPage)
 	// All pages of a listing are read within half of the listing's interval, so that no page
 	// overlaps with the next listing.
-	between := min(pageDelay, m.listEvery()/time.Duration(2*n))
-	for at := time.Duration(m.random.Int64N(int64(m.listEvery()))); at < m.length; at += m.listEvery() {
+	between := min(pageDelay, m.listInterval()/time.Duration(2*n))
+	for at := time.Duration(m.random.Int64N(int64(m.listInterval()))); at < m.length; at += m.listInterval() {
 		for page := range n {
 			m.add(at+time.Duration(page)*between, ListPods, uint32(page))
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// progressEvery is the interval between progress requests. The watch streams take turns: each
+// progressInterval is the interval between progress requests. The watch streams take turns: each
 // request is sent on the next stream. The interval equals the interval of the listings that depend
 // on progress.
-const progressEvery = time.Second
+const progressInterval = time.Second
 
 // WatchPlan implements app.Script. The API server's cache watches each resource on a separate
 // stream. Each of these watches starts at the beginning of the load, requests previous values and
@@ -18,7 +18,7 @@ const progressEvery = time.Second
 // watches the compaction key.
 func (s *Script) WatchPlan() *watch.Plan {
 	paths, watchedResources := WatchedPaths()
-	w := &watch.Plan{Streams: len(paths) + 1, ProgressInterval: progressEvery}
+	w := &watch.Plan{Streams: len(paths) + 1, ProgressInterval: progressInterval}
 	w.Sink = watch.Config{Board: s.board, Identifier: &eventIdentifier{script: s, resources: watchedResources, compaction: uint32(len(paths))}}
 	for i := range paths {
 		var watcher watch.Watcher

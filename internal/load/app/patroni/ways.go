@@ -22,9 +22,9 @@ const (
 	numWays
 )
 
-// leastLockTTL is the shortest TTL that a session can have in Locks. Patroni requests half of the
+// minLockTTL is the shortest TTL that a session can have in Locks. Patroni requests half of the
 // configured TTL. Consul grants at least 10 s, and its sessions live for twice the granted TTL.
-const leastLockTTL = 20 * time.Second
+const minLockTTL = 20 * time.Second
 
 func ways() []application.Way {
 	return []application.Way{
@@ -95,7 +95,7 @@ func NewConfig(s application.Settings, seed uint64, way Way) Config {
 	}
 	c.WrittenClusters = int(float64(c.Clusters)*s[writtenKey] + 0.5)
 	if way == Locks {
-		c.TTL = max(c.TTL, leastLockTTL)
+		c.TTL = max(c.TTL, minLockTTL)
 	}
 	return c
 }

@@ -3,7 +3,7 @@
 // as text and draws charts of the last two minutes.
 (() => {
 const main = document.querySelector("main"), show = (id, text) => { document.getElementById(id).textContent = text; };
-const svgNS = "http://www.w3.org/2000/svg", width = 120, height = 40, mostEvents = 50;
+const svgNS = "http://www.w3.org/2000/svg", width = 120, height = 40, maxEvents = 50;
 let open = false, errors = 0, seconds = [];
 
 // draw draws values as a line chart, with the newest value at the right. A null value is unknown
@@ -63,7 +63,7 @@ on("happened", all => {
     li.textContent = `${e.time} ${e.text}`;
     list.prepend(li);
   }
-  while (list.childElementCount > mostEvents) list.lastElementChild.remove();
+  while (list.childElementCount > maxEvents) list.lastElementChild.remove();
 });
 on("processes", all => {
   const table = document.getElementById("processes");

@@ -52,7 +52,7 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 }
 
 // overTime draws the inner picture and the time axis, and shades the warm-up. If marks is set, it
-// draws a vertical line at each grave event.
+// draws a vertical line at each severe event.
 func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Grid)) {
 	g := &o.Grid
 	from, to := float64(g.From), float64(g.EndSecond())

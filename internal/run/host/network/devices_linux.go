@@ -92,8 +92,8 @@ func (m *deviceSet) closeFiles() {
 // process takes the same subnet at the same time.
 const attempts = 50
 
-// newDevices creates the devices of a network with the given number of members.
-func newDevices(members int) (*deviceSet, error) {
+// newDeviceSet creates the devices of a network with the given number of members.
+func newDeviceSet(members int) (*deviceSet, error) {
 	m := &deviceSet{}
 	if err := m.create(members); err != nil {
 		m.closeFiles()

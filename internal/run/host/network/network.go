@@ -84,7 +84,7 @@ const firstDevice = 3
 // path self, which forwards packets between the networks. If this machine does not support or
 // permit such networks, the error gives the reason in one sentence.
 func Start(ctx context.Context, self string, members []string) (*Network, error) {
-	devices, err := newDevices(len(members))
+	devices, err := newDeviceSet(len(members))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func Start(ctx context.Context, self string, members []string) (*Network, error)
 // CheckSupport returns nil if this machine supports members' networks. Otherwise it returns the
 // reason in one sentence.
 func CheckSupport() error {
-	made, err := newDevices(1)
+	made, err := newDeviceSet(1)
 	if err != nil {
 		return err
 	}

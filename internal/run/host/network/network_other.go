@@ -37,7 +37,7 @@ type deviceSet struct {
 
 func (*deviceSet) closeFiles() {}
 
-func newDevices(int) (*deviceSet, error) { return nil, errNoNetworks }
+func newDeviceSet(int) (*deviceSet, error) { return nil, errNoNetworks }
 
 // Serve returns an error, because members' networks require Linux.
 func Serve(string, int, *os.File, *os.File) error { return errNoNetworks }

@@ -160,7 +160,7 @@ func (r *Reader) ReadTxn(b []byte) bool {
 	})
 }
 
-// readOp parses a RequestOp. A nested transaction becomes a part with the action call.Other.
+// readOp parses a RequestOp. A nested transaction becomes a part with the action call.OtherAction.
 func (r *Reader) readOp(branch call.Branch, b []byte) bool {
 	return forEachField(b, func(f Field) bool {
 		switch {

@@ -30,7 +30,7 @@ type floodConn struct {
 
 const batchSize = 100
 
-func newHose(b *testing.B, address, path string, m proto.Message) *floodConn {
+func newFloodConn(b *testing.B, address, path string, m proto.Message) *floodConn {
 	h := &floodConn{c: dial(b, address, h2.Setting{ID: h2.SettingInitialWindowSize, Value: h2.MaxWindow}), in: make([]byte, 256<<10)}
 	_ = h.c.net.SetDeadline(time.Time{})
 	// The first request adds entries to the HPACK table; later requests refer to them.
@@ -128,16 +128,16 @@ func benchmarkServe(b *testing.B, o store.NullOptions, connections, inFlight int
 	setup := dial(b, address)
 	setup.put("12345678", string(make([]byte, 256)))
 	setup.sync()
-	hoses := make([]*floodConn, connections)
-	for i := range hoses {
-		hoses[i] = newHose(b, address, path, m)
-		hoses[i].run(b, 2*inFlight, inFlight)
+	conns := make([]*floodConn, connections)
+	for i := range conns {
+		conns[i] = newFloodConn(b, address, path, m)
+		conns[i].run(b, 2*inFlight, inFlight)
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
 	used := cpu()
 	var wg sync.WaitGroup
-	for _, h := range hoses {
+	for _, h := range conns {
 		wg.Go(func() { h.run(b, (b.N+connections-1)/connections, inFlight) })
 	}
 	wg.Wait()
@@ -189,12 +189,12 @@ func BenchmarkDelayPrecision(b *testing.B) {
 	address := start(b, 1, options("delay=1ms"), nil)[0]
 	late := make([][]time.Duration, connections)
 	var wg sync.WaitGroup
-	var hoses []*floodConn
+	var conns []*floodConn
 	for range connections {
-		hoses = append(hoses, newHose(b, address, pathRange, benchRange))
+		conns = append(conns, newFloodConn(b, address, pathRange, benchRange))
 	}
 	b.ResetTimer()
-	for i, h := range hoses {
+	for i, h := range conns {
 		wg.Go(func() {
 			for range (b.N + connections - 1) / connections {
 				begin := time.Now()

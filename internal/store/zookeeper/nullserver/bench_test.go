@@ -58,7 +58,7 @@ type floodConn struct {
 	put  bool
 }
 
-func newHose(b testing.TB, address string, put bool) *floodConn {
+func newFloodConn(b testing.TB, address string, put bool) *floodConn {
 	b.Helper()
 	nc, err := net.Dial("tcp", address)
 	if err != nil {
@@ -132,7 +132,7 @@ func cpu() time.Duration {
 }
 
 func bench(b *testing.B, o store.NullOptions, put bool) {
-	h := newHose(b, serveOne(b, o), put)
+	h := newFloodConn(b, serveOne(b, o), put)
 	h.run(1000)
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -151,7 +151,7 @@ func BenchmarkGetCanned(b *testing.B) {
 // memory.
 func TestNoAllocations(t *testing.T) {
 	for name, put := range map[string]bool{"get": false, "put": true} {
-		h := newHose(t, serveOne(t, store.NullOptions{Memory: true}), put)
+		h := newFloodConn(t, serveOne(t, store.NullOptions{Memory: true}), put)
 		h.run(2000)
 		if n := testing.AllocsPerRun(20, func() { h.run(1000) }); n > 1 { // by the runtime
 			t.Errorf("%s: %v allocations in 1000 operations", name, n)
@@ -162,7 +162,7 @@ func TestNoAllocations(t *testing.T) {
 // TestCounts checks that the script applies only to operations on nodes, and that the server counts
 // only these requests as operations.
 func TestCounts(t *testing.T) {
-	h := newHose(t, serveOne(t, store.NullOptions{Memory: true, Script: "error=noauth every 4"}), true)
+	h := newFloodConn(t, serveOne(t, store.NullOptions{Memory: true, Script: "error=noauth every 4"}), true)
 	for n := 2; n <= 24; n++ { // the first operation was a create
 		h.conn.Exists(jute.Call{}, jute.Path{Prefix: "/"}, false)
 		h.conn.Sync(jute.Call{}, jute.Path{Prefix: "/"})
