@@ -178,8 +178,8 @@ func (k *keys) interrupt() {
 }
 
 // handleSignals handles the signals that stop, continue or end the program. It continues after end
-// until the program ends: after signal.Stop, Ctrl-Z would have no effect, because the Go runtime does
-// not restore the default effect of SIGTSTP.
+// until the program ends: after signal.Stop, Ctrl-Z would have no effect, because the Go runtime
+// does not restore the default effect of SIGTSTP.
 func (k *keys) handleSignals() {
 	for s := range k.signals {
 		switch s {

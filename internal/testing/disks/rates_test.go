@@ -77,7 +77,8 @@ func measured(disk func(*rand.Rand) func(time.Duration) time.Duration, rule kv.D
 	return c
 }
 
-// atMost fails if the share hits / total is above the limit by more than its standard error permits.
+// atMost fails if the share hits / total is above the limit by more than its standard error
+// permits.
 func atMost(t *testing.T, what string, hits, total int, limit float64) {
 	t.Helper()
 	slack := 0.0

@@ -153,8 +153,8 @@ func EvaluateParts(run *record.Run) (all []*Comparison) {
 }
 
 // AppendFirstRunComparisons appends comparisons of each run with the first one to the other
-// comparisons. It compares the main metrics, and judges the appended changes together. It omits runs
-// that cannot be compared, because they have other trials or other loads.
+// comparisons. It compares the main metrics, and judges the appended changes together. It omits
+// runs that cannot be compared, because they have other trials or other loads.
 func AppendFirstRunComparisons(others []*Comparison, runs []*record.Run) []*Comparison {
 	metrics, err := ParseMetrics(MainMetrics())
 	if err != nil || len(runs) < 2 {
