@@ -88,7 +88,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 		tapConfig.Redactor = &call.Redactor{}
 	}
 	var ok bool
-	if tapConfig.Tapped, ok = st.(store.Replayer); !ok {
+	if tapConfig.Provider, ok = st.(store.Replayer); !ok {
 		return command.Usage("--store: quorumbench cannot decode traffic of %s; choose another store", st.Name())
 	}
 	begin := a.relay

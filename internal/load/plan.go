@@ -132,7 +132,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *loadWatchers, caughtUp
 		Offset:    uint64(i), Stride: uint64(n), Places: p.Load.Connections, Shared: shared,
 		Shard: uint64(p.Shard.I), Shards: uint64(p.Shard.count()),
 		Phases: p.phases(), Timeout: int64(p.Load.Timeout),
-		NewConnection: p.Load.NewConnection, RecordFine: len(p.Load.Faults) > 0,
+		NewConnection: p.Load.NewConnection, RecordSlotDetail: len(p.Load.Faults) > 0,
 		MaxInFlight: int(p.Shard.share(uint64(p.Load.MaxInFlight))), DrainOnStop: int64(drainOnStop),
 		Seed: keys.DeriveSeed(p.Load.Seed, "backoff") + uint64(first),
 	}
@@ -140,7 +140,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *loadWatchers, caughtUp
 	if p.wrap != nil {
 		c.Source = p.wrap(src)
 	}
-	if c.RecordFine && NeedsLeases(&p.Load, p.store.Capabilities()) {
+	if c.RecordSlotDetail && NeedsLeases(&p.Load, p.store.Capabilities()) {
 		c.LeaseNumber = src.leaseFor
 	}
 	c.MemberAt = func(endpoint string) uint64 { return p.Members[endpoint] }

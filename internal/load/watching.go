@@ -69,7 +69,7 @@ func (w *loadWatchers) add(c *engine.Config, src *source, h *chronicle, i, n int
 		c.Endpoints = append(c.Endpoints, own...)
 		c.WatchOnly = len(own)
 	}
-	setup := &engine.WatchSetup{Board: w.board, Start: spec.StartRevision, CreateAtWindow: spec.CreatedInWindow, OnCaughtUp: caughtUp, OnAcknowledged: src.acknowledge, OnUncertain: src.noteUncertain}
+	setup := &engine.WatchSetup{Board: w.board, Start: spec.StartRevision, CreateInWindow: spec.CreatedInWindow, OnCaughtUp: caughtUp, OnAcknowledged: src.acknowledge, OnUncertain: src.noteUncertain}
 	mode := w.plan.watchMode()
 	setup.LiveOnly = !p.store.Capabilities().Watches.PastRevisions && mode != kv.QueryWatch
 	c.Watching = setup

@@ -49,7 +49,7 @@ func TestStateOfEachFigure(t *testing.T) {
 		}
 	}
 	f := good()
-	f.WrongAnswers, f.PausedNS, f.Added = 1, 3e9, added(0, 0, 0.3)
+	f.WrongResponses, f.PausedNS, f.Added = 1, 3e9, added(0, 0, 0.3)
 	if v := Judge(f); v.FigureState("ops") != Invalid || v.FigureState("p99") != Invalid {
 		t.Errorf("figures are valid despite a wrong response: %+v", v)
 	}

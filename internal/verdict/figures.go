@@ -20,15 +20,15 @@ type Figures struct {
 	Rate        float64 // open loop: requested operations per second
 
 	// Operations due in the window.
-	Due          uint64
-	Succeeded    uint64            // operations that ended without an error
-	Failed       uint64            // operations that ended with an error
-	FailedByKind map[string]uint64 // errors by kind; may be nil
-	Timed        uint64            // operations in the histograms, successes and errors
-	Misses       uint64
-	EmptyKinds   []string // kinds whose operations found no key at all, with the number of operations, for example "7 get"
-	WrongAnswers uint64   // includes the warm-up
-	Unattributed uint64   // operations of members and terms beyond measure.MaxReported; includes the warm-up
+	Due            uint64
+	Succeeded      uint64            // operations that ended without an error
+	Failed         uint64            // operations that ended with an error
+	FailedByKind   map[string]uint64 // errors by kind; may be nil
+	Timed          uint64            // operations in the histograms, successes and errors
+	Misses         uint64
+	EmptyKinds     []string // kinds whose operations found no key at all, with the number of operations, for example "7 get"
+	WrongResponses uint64   // includes the warm-up
+	Unattributed   uint64   // operations of members and terms beyond measure.MaxReported; includes the warm-up
 	// Done counts the operations that succeeded inside the window, even if they were due before it.
 	Done uint64
 	// Halves describes the two halves of the window. Each half is a whole number of seconds long.

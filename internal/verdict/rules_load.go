@@ -58,10 +58,10 @@ func R2CountsDiffer(f *Figures) finding {
 
 // R3WrongResponses reports responses with wrong keys or values.
 func R3WrongResponses(f *Figures) finding {
-	if f.WrongAnswers == 0 {
+	if f.WrongResponses == 0 {
 		return noFinding()
 	}
-	return invalid("%s, including the warm-up (a wrong key, a damaged value, or a protocol violation)", text.Plural(f.WrongAnswers, "wrong response"))
+	return invalid("%s, including the warm-up (a wrong key, a damaged value, or a protocol violation)", text.Plural(f.WrongResponses, "wrong response"))
 }
 
 // R4LittlesLaw reports a closed loop whose figures contradict Little's law. It compares the number

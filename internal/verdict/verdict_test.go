@@ -80,8 +80,8 @@ func TestRules(t *testing.T) {
 		{2, "one less due", false, func(f *Figures) { f.Due--; f.Timed-- }, Invalid},
 		{2, "one not timed", false, func(f *Figures) { f.Timed-- }, Invalid},
 
-		{3, "none wrong", false, func(f *Figures) { f.WrongAnswers = 0 }, Valid},
-		{3, "one wrong", false, func(f *Figures) { f.WrongAnswers = 1 }, Invalid},
+		{3, "none wrong", false, func(f *Figures) { f.WrongResponses = 0 }, Valid},
+		{3, "one wrong", false, func(f *Figures) { f.WrongResponses = 1 }, Invalid},
 
 		{4, "5.1 % more", false, func(f *Figures) { f.TotalNS = 1.051e12 }, Valid}, // the edges of the window allow 0.2 % more
 		{4, "5.3 % more", false, func(f *Figures) { f.TotalNS = 1.053e12 }, Invalid},
@@ -215,7 +215,7 @@ func fail(f *Figures, n uint64) { f.Succeeded, f.Failed, f.Done = f.Succeeded-n,
 
 func TestWorstReasonDecides(t *testing.T) {
 	f := good()
-	f.WrongAnswers, f.TermChanges = 3, 1
+	f.WrongResponses, f.TermChanges = 3, 1
 	v := Judge(f)
 	if v.State != Invalid || len(v.Reasons) != 2 || v.Reasons[0].Rule != 3 || v.Reasons[1].Rule != 14 {
 		t.Errorf("got %+v", v)

@@ -148,7 +148,7 @@ func (l *Loop) closeWindow(at int64) {
 	if !l.stopped {
 		l.startDueUntil(at) // start the operations that became due just before the window closed
 	}
-	if l.cfg.RecordFine {
+	if l.cfg.RecordSlotDetail {
 		for client := range l.closed.clients { // each client still waits for its next success
 			l.noteWait(int32(client), at) // #nosec G115 -- client indexes are far below 2^31
 		}

@@ -28,7 +28,7 @@ type closedLoop struct {
 type client struct {
 	place     int
 	completed uint64 // number of operations that were due in the window and completed
-	succeeded int64  // time of the client's last success, or of its start; used only with Config.RecordFine
+	succeeded int64  // time of the client's last success, or of its start; used only with Config.RecordSlotDetail
 }
 
 // startNext starts a client's next operation, which is due at the time `due`.
@@ -98,7 +98,7 @@ func (l *Loop) noteSuccess(sl *slot, at int64) {
 	if sl.measured {
 		c.completed++
 	}
-	if l.cfg.RecordFine {
+	if l.cfg.RecordSlotDetail {
 		l.noteWait(sl.client, at)
 		c.succeeded = at
 	}

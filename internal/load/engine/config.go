@@ -70,9 +70,9 @@ type Config struct {
 	// MaxBuffered is the maximum number of bytes that all connections of this loop together buffer
 	// for incomplete replies. 0 means poll.DefaultMaxBuffered.
 	MaxBuffered int
-	// RecordFine makes the loop record, for each second, the times at which operations ended within
-	// that second (measure.SlotDetail).
-	RecordFine bool
+	// RecordSlotDetail makes the loop record, for each second, the times at which operations ended
+	// within that second (measure.SlotDetail).
+	RecordSlotDetail bool
 	// LeaseNumber returns the number of the lease that a client renews with operation n. It is
 	// called only for keep-alives. It is nil if expired leases are not recorded.
 	LeaseNumber func(n uint64, client uint32) int64

@@ -153,7 +153,7 @@ func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	if sl.kind.Reads() {
 		acc.Keys += uint64(max(ev.Count, 0))
 	}
-	if l.cfg.RecordFine {
+	if l.cfg.RecordSlotDetail {
 		l.recordSlotDetail(sl, &series, outcome, ev, now)
 	}
 }
@@ -166,7 +166,7 @@ func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	l.ended.failed++
 	l.secs.recordFailure(acc, &series, outcome, now-sl.due)
 	l.keepErrorText(outcome, ev.Text)
-	if l.cfg.RecordFine {
+	if l.cfg.RecordSlotDetail {
 		l.recordSlotDetail(sl, &series, outcome, ev, now)
 	}
 }

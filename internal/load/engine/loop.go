@@ -140,7 +140,7 @@ func (l *Loop) connectAll(deadline int64) error {
 // exist. It returns an error if the store refuses a watcher or the deadline passes.
 func (l *Loop) createWatchers(deadline int64) error {
 	w := &l.watchers
-	if w.isEmpty || w.cfg.CreateAtWindow {
+	if w.isEmpty || w.cfg.CreateInWindow {
 		return nil
 	}
 	w.begin(l.now)

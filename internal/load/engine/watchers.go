@@ -25,9 +25,9 @@ type WatchSetup struct {
 	// LiveOnly is set if a watcher, even a re-created one, can receive only the writes after its
 	// creation.
 	LiveOnly bool
-	// CreateAtWindow is set if watchers are created when the measurement window opens. Otherwise
+	// CreateInWindow is set if watchers are created when the measurement window opens. Otherwise
 	// they are created before the first phase.
-	CreateAtWindow bool
+	CreateInWindow bool
 	// History records the watchers' events. It is nil if they are not verified. If it is set, the
 	// loop regularly requests the streams' progress.
 	History History
@@ -96,14 +96,14 @@ type watchers struct {
 	deadline     int64      // deadline for the remaining events; 0: not set yet
 	caughtUp     bool
 	events       uint64 // events received
-	recordsSlots bool   // Config.RecordFine
+	recordsSlots bool   // Config.RecordSlotDetail
 
 	progressAt          int64  // when the next progress request is due
 	nextProgressWatcher uint32 // the watcher whose stream receives it
 }
 
 func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
-	*w = watchers{cfg: cfg.Watching, isEmpty: true, conns: conns, slots: ops, timeout: cfg.Timeout, retryAt: never, recordsSlots: cfg.RecordFine}
+	*w = watchers{cfg: cfg.Watching, isEmpty: true, conns: conns, slots: ops, timeout: cfg.Timeout, retryAt: never, recordsSlots: cfg.RecordSlotDetail}
 	if w.cfg == nil || w.cfg.Sink == nil {
 		return
 	}

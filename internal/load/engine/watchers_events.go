@@ -37,7 +37,7 @@ func (w *watchers) count(seen watch.EventReport, now int64, s *second, secs *sec
 	if s == nil {
 		s = w.tail.second
 	}
-	if s == nil || !seen.Counted || s.Phase != seen.Phase {
+	if s == nil || !seen.Counts || s.Phase != seen.Phase {
 		return
 	}
 	if seen.Duplicate {

@@ -391,7 +391,7 @@ func TestLoopWithoutWatchersHoldsNoSecond(t *testing.T) {
 // two. One of these two arrives later.
 func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
-	w.cfg.RecordFine = true
+	w.cfg.RecordSlotDetail = true
 	w.deliver = func(w *watchBench, number uint32) {
 		d := w.wire
 		switch {

@@ -32,7 +32,7 @@ func relayedTo(t *testing.T, st recorded, to, path string, redactor *call.Redact
 		t.Fatal(err)
 	}
 	r := passive.NewRelay(passive.RelayConfig{
-		MemberAddress: to, Tap: passive.TapConfig{Tapped: st, Redactor: redactor, Sink: w}, ALPN: st.Capabilities().ALPN,
+		MemberAddress: to, Tap: passive.TapConfig{Provider: st, Redactor: redactor, Sink: w}, ALPN: st.Capabilities().ALPN,
 		Now: func() int64 { return int64(time.Since(began)) }, Notify: func(why string) { t.Log(why) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -63,7 +63,7 @@ func captured(t *testing.T, st store.TapProvider, at *net.TCPAddr, redactor *cal
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := passive.NewCapture(passive.CaptureConfig{Tap: passive.TapConfig{Tapped: st, Redactor: redactor, Sink: w}, StartTime: began})
+	c := passive.NewCapture(passive.CaptureConfig{Tap: passive.TapConfig{Provider: st, Redactor: redactor, Sink: w}, StartTime: began})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- c.Serve(ctx, packets) }()

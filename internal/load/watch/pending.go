@@ -27,7 +27,7 @@ func (s *Sink) identify(p *pending) (seen EventReport, ok bool) {
 	if !ok {
 		return seen, false
 	}
-	seen = EventReport{Counted: true, Phase: phase, Reordered: p.reordered}
+	seen = EventReport{Counts: true, Phase: phase, Reordered: p.reordered}
 	s.time(&seen, number, p.arrival)
 	return seen, true
 }
@@ -54,7 +54,7 @@ func (s *Sink) Resolve(now int64, handle func(seen EventReport, at int64)) {
 		case now-p.arrival >= s.cfg.MaxWait:
 			s.total.Untimed++
 			s.total.Foreign++
-			handle(EventReport{Counted: true, Phase: measure.Measured, Reordered: p.reordered}, p.arrival)
+			handle(EventReport{Counts: true, Phase: measure.Measured, Reordered: p.reordered}, p.arrival)
 		default:
 			remaining = append(remaining, *p)
 		}

@@ -97,7 +97,7 @@ func NewSink(cfg Config) *Sink {
 // EventReport describes an event, so that the event can be counted in the second in which it
 // arrived.
 type EventReport struct {
-	Counted   bool // count the event in the seconds of Phase; if unset, its phase is unknown
+	Counts    bool // count the event in the seconds of Phase; if unset, its phase is unknown
 	Phase     measure.Phase
 	Duplicate bool
 	Reordered bool

@@ -20,7 +20,7 @@ func (s *Sink) Receive(ev *store.Event, at int64) (seen EventReport) {
 		if !seen.Duplicate {
 			return s.timeOrStore(pending{revision: ev.Revision, arrival: at, reordered: seen.Reordered})
 		}
-		seen.Phase, seen.Counted = measure.Measured, true
+		seen.Phase, seen.Counts = measure.Measured, true
 		return seen
 	}
 	number, own := uint64(0), false
@@ -40,7 +40,7 @@ func (s *Sink) Receive(ev *store.Event, at int64) (seen EventReport) {
 			s.total.Untimed++
 			s.total.Foreign++
 		}
-		seen.Phase, seen.Counted = measure.Measured, true
+		seen.Phase, seen.Counts = measure.Measured, true
 		return seen
 	}
 	if number&s.cfg.WarmupMark != 0 {
@@ -48,7 +48,7 @@ func (s *Sink) Receive(ev *store.Event, at int64) (seen EventReport) {
 	} else {
 		seen.Phase = measure.Measured
 	}
-	seen.Counted = true
+	seen.Counts = true
 	if seen.Duplicate {
 		return seen
 	}

@@ -16,7 +16,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
 		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedByKind: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
-		Misses: t.Misses, EmptyKinds: alwaysMissing(m), WrongAnswers: t.WrongResponses, Unattributed: m.Unattributed, Done: t.Completed,
+		Misses: t.Misses, EmptyKinds: alwaysMissing(m), WrongResponses: t.WrongResponses, Unattributed: m.Unattributed, Done: t.Completed,
 		ServiceP50NS: measure.Percentile(all.service, 0, 50).NS,
 		Response:     t.SuccessResponseTime.Summary,
 		Headline:     t.Headline().Summary,
@@ -38,7 +38,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 		Durability: verdict.Durability{VolatileAllowed: t.AllowVolatile},
 	}
 	if warmup != nil {
-		f.WrongAnswers += warmup.Outcomes[kv.WrongResponse]
+		f.WrongResponses += warmup.Outcomes[kv.WrongResponse]
 		f.Unattributed += warmup.Unattributed
 	}
 	if t.ByWorker != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// MostPieces returns the maximum number of pieces of one connection, of any size, that may wait.
-func MostPieces() int { return maxConnBacklog / pieceOverhead }
+// MaxPieces returns the maximum number of pieces of one connection, of any size, that may wait.
+func MaxPieces() int { return maxConnBacklog / pieceOverhead }
 
 // mute is a store.TapProvider, a store.Tap and a Sink that ignore everything.
 type mute struct{}

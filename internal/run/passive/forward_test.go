@@ -32,7 +32,7 @@ func begun(t *testing.T) net.Conn {
 		_, _ = io.Copy(c, struct{ io.Reader }{c})
 		_ = c.Close()
 	}()
-	r := NewRelay(RelayConfig{MemberAddress: member.Addr().String(), Tap: TapConfig{Tapped: mute{}, Sink: mute{}}, Now: func() int64 { return 1 }, Notify: func(why string) { t.Error(why) }})
+	r := NewRelay(RelayConfig{MemberAddress: member.Addr().String(), Tap: TapConfig{Provider: mute{}, Sink: mute{}}, Now: func() int64 { return 1 }, Notify: func(why string) { t.Error(why) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Serve(ctx, l) }()

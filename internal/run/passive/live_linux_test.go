@@ -30,7 +30,7 @@ func opened(t *testing.T, l net.Listener, room int) *Packets {
 func served(t *testing.T, p *Packets, cfg CaptureConfig) (a *tableRecorder, stop func() *Capture) {
 	t.Helper()
 	a = newTableRecorder()
-	cfg.Tap, cfg.StartTime = TapConfig{Tapped: a, Sink: a}, time.Now()
+	cfg.Tap, cfg.StartTime = TapConfig{Provider: a, Sink: a}, time.Now()
 	c := NewCapture(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -93,7 +93,7 @@ func forward(t *testing.T, to string, all *recordingSink) (addr string, stop fun
 	}
 	all.conns = map[uint32]*decodedConn{}
 	began := time.Now()
-	r := passive.NewRelay(passive.RelayConfig{MemberAddress: to, Tap: passive.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return int64(time.Since(began)) }, Notify: func(why string) { t.Error(why) }})
+	r := passive.NewRelay(passive.RelayConfig{MemberAddress: to, Tap: passive.TapConfig{Provider: all, Sink: all}, Now: func() int64 { return int64(time.Since(began)) }, Notify: func(why string) { t.Error(why) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- r.Serve(ctx, smallBufferListener{l}) }()
@@ -310,7 +310,7 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 
 // A piece of one byte needs much more memory than one byte. The limit counts this memory, too.
 func TestManySmallPiecesAreBounded(t *testing.T) {
-	if got := passive.MostPieces(); got > 16<<20/64 {
+	if got := passive.MaxPieces(); got > 16<<20/64 {
 		t.Errorf("%d pieces of one connection may wait", got)
 	}
 }
@@ -448,7 +448,7 @@ func TestEndReachesLateConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := &recordingSink{conns: map[uint32]*decodedConn{}}
-	r := passive.NewRelay(passive.RelayConfig{MemberAddress: to, Tap: passive.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return 1 }, Notify: func(why string) { t.Error(why) }})
+	r := passive.NewRelay(passive.RelayConfig{MemberAddress: to, Tap: passive.TapConfig{Provider: all, Sink: all}, Now: func() int64 { return 1 }, Notify: func(why string) { t.Error(why) }})
 	ctx := &slowly{Context: context.Background(), done: make(chan struct{}), withdrawn: make(chan struct{}, 16)}
 	served := make(chan error, 1)
 	go func() { served <- r.Serve(ctx, l) }()

@@ -40,7 +40,7 @@ func start(t *testing.T, to string, redactor *call.Redactor, secure *tls.Config)
 	}
 	began := time.Now()
 	relayed := passive.NewRelay(passive.RelayConfig{
-		MemberAddress: to, Tap: passive.TapConfig{Tapped: etcd.New(), Redactor: redactor, Sink: w}, Listen: secure, ALPN: []string{"h2"},
+		MemberAddress: to, Tap: passive.TapConfig{Provider: etcd.New(), Redactor: redactor, Sink: w}, Listen: secure, ALPN: []string{"h2"},
 		Now: func() int64 { return int64(time.Since(began)) }, Notify: func(why string) { t.Log(why) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

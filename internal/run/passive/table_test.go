@@ -84,7 +84,7 @@ var member = netip.MustParseAddr("10.0.0.2")
 
 func listening() (*tableRecorder, *table) {
 	a := newTableRecorder()
-	return a, newTable(&TapConfig{Tapped: a, Sink: a}, memberPort, func(at netip.Addr) bool { return at == member })
+	return a, newTable(&TapConfig{Provider: a, Sink: a}, memberPort, func(at netip.Addr) bool { return at == member })
 }
 
 // endpoint is one end of a connection.
@@ -550,7 +550,7 @@ func FuzzTable(f *testing.F) {
 // BenchmarkTable measures the cost of handling a packet, without the cost of decoding its bytes.
 func BenchmarkTable(b *testing.B) {
 	_, table := listening()
-	table.tap.Tapped = silent{}
+	table.tap.Provider = silent{}
 	k := newConnection("10.0.0.1:40000", 100, 200)
 	table.receive(1, k.opens()...)
 	ask, answer := packetOf(k.send(clientSide, 0, strings.Repeat("x", 300))), packetOf(k.send(serverSide, 0, strings.Repeat("y", 100)))

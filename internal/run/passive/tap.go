@@ -19,7 +19,7 @@ type Sink interface {
 
 // TapConfig configures the decoding.
 type TapConfig struct {
-	Tapped   store.TapProvider
+	Provider store.TapProvider
 	Redactor *call.Redactor
 	Sink     Sink
 }
@@ -36,7 +36,7 @@ type Conn struct {
 func (c *TapConfig) Begin(number uint32) *Conn {
 	return &Conn{
 		number: number, sink: c.Sink,
-		tap: c.Tapped.Tap(store.TapConfig{Conn: number, Redactor: c.Redactor, Call: c.Sink.Call, Gap: c.Sink.Gap}),
+		tap: c.Provider.Tap(store.TapConfig{Conn: number, Redactor: c.Redactor, Call: c.Sink.Call, Gap: c.Sink.Gap}),
 	}
 }
 

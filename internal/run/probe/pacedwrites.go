@@ -19,15 +19,15 @@ type PacedWrites struct {
 	Duration time.Duration `json:"duration_ns"`
 	// Neighbor is the size in bytes of a file that another program writes at the same time, as when
 	// an image is pulled: sequentially, with one sync at the end. The file is written first after
-	// NeighborFirst and then once every NeighborEvery. It is removed each time. 0 means no
+	// NeighborFirst and then once every NeighborInterval. It is removed each time. 0 means no
 	// neighbor.
 	Neighbor int64 `json:"neighbor"`
 }
 
 // The times at which the neighbor's file is written.
 const (
-	NeighborFirst = 5 * time.Second
-	NeighborEvery = time.Minute
+	NeighborFirst    = 5 * time.Second
+	NeighborInterval = time.Minute
 )
 
 // LogFile is the size of the file to which PacedWrites writes. At its end, the writes continue at
@@ -48,7 +48,7 @@ func (w *PacedWrites) Bytes() (total, atOnce int64) {
 	}
 	total = (int64(w.Duration/w.Interval) + 1) * sum / int64(len(w.Sizes))
 	if w.Neighbor > 0 && w.Duration > NeighborFirst {
-		total += w.Neighbor * (1 + int64((w.Duration-NeighborFirst-1)/NeighborEvery))
+		total += w.Neighbor * (1 + int64((w.Duration-NeighborFirst-1)/NeighborInterval))
 	}
 	return total, LogFile + w.Neighbor
 }
@@ -253,7 +253,7 @@ func (n *neighbor) run(ctx context.Context, dir *os.Root, cancel context.CancelC
 	if n.size == 0 {
 		return
 	}
-	for at := time.Now().Add(NeighborFirst); ; at = at.Add(NeighborEvery) {
+	for at := time.Now().Add(NeighborFirst); ; at = at.Add(NeighborInterval) {
 		select {
 		case <-time.After(time.Until(at)):
 		case <-ctx.Done():

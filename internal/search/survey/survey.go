@@ -210,7 +210,7 @@ func (s *surveying) add(w *preflight.Writes, second measure.WrittenSecond) (more
 		measured = min(measured, len(s.check.Hosts[i].Writes.Seconds))
 	}
 	s.Progress("disks", measured)
-	if s.EndWhenDecided != nil && !s.enough && measured == len(w.Seconds) && measured%preflight.LookEvery == 0 {
+	if s.EndWhenDecided != nil && !s.enough && measured == len(w.Seconds) && measured%preflight.SecondsPerDecision == 0 {
 		s.enough = s.decided()
 	}
 	return !s.enough

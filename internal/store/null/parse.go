@@ -114,7 +114,7 @@ func (p *parser) parseNamed(name string, begin int) {
 	case "wrong":
 		p.rule(Rule{Kind: map[string]Kind{"value": WrongValue, "key": WrongKey}[p.oneOf("wrong", "value", "key")]})
 	case "lie":
-		p.rule(Rule{Kind: map[string]Kind{"lost": LieLost, "twice": LieTwice, "absent": LieAbsent, "behind": LieBehind, "cas": LieCAS, "lease": LieLease, "outlive": LieOutlive}[p.oneOf("lie", "lost", "twice", "absent", "behind", "cas", "lease", "outlive")]})
+		p.rule(Rule{Kind: map[string]Kind{"lost": LieLost, "twice": LieTwice, "absent": LieAbsent, "behind": LieLowRevision, "cas": LieCAS, "lease": LieLease, "outlive": LieOutlive}[p.oneOf("lie", "lost", "twice", "absent", "behind", "cas", "lease", "outlive")]})
 	case "huge":
 		p.rule(Rule{Kind: map[string]Kind{"frame": HugeFrame, "message": HugeMessage}[p.oneOf("huge", "frame", "message")]})
 	case "close":

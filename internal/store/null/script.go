@@ -33,22 +33,22 @@ const (
 
 	// The following responses are plausible but wrong. They test the verification of a store's
 	// guarantees. A server that does not support a kind sends the correct response.
-	LieLost    // a write is acknowledged but not executed
-	LieTwice   // a write is executed two times
-	LieAbsent  // a read does not find an existing key
-	LieBehind  // the revision in the response is LieDistance too low
-	LieCAS     // a transaction is executed although its conditions do not hold
-	LieLease   // a lease that was just renewed has expired
-	LieOutlive // a key outlives the session that it is bound to
+	LieLost        // a write is acknowledged but not executed
+	LieTwice       // a write is executed two times
+	LieAbsent      // a read does not find an existing key
+	LieLowRevision // the revision in the response is LieDistance too low
+	LieCAS         // a transaction is executed although its conditions do not hold
+	LieLease       // a lease that was just renewed has expired
+	LieOutlive     // a key outlives the session that it is bound to
 )
 
-// LieDistance is the amount by which LieBehind lowers the revision in a response.
+// LieDistance is the amount by which LieLowRevision lowers the revision in a response.
 const LieDistance = 1000
 
 // ResponseRevision returns the revision to put into a response of kind k, if revision is the true
 // one.
 func ResponseRevision(revision int64, k Kind) int64 {
-	if k == LieBehind {
+	if k == LieLowRevision {
 		return max(revision-LieDistance, 1)
 	}
 	return revision

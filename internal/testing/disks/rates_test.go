@@ -62,7 +62,7 @@ func measured(disk func(*rand.Rand) func(time.Duration) time.Duration, rule kv.D
 		var m Measurement
 		state := preflight.CannotTell
 		m.Measure(disk(r), w, func(w *preflight.Writes) bool {
-			if len(w.Seconds)%preflight.LookEvery != 0 {
+			if len(w.Seconds)%preflight.SecondsPerDecision != 0 {
 				return false
 			}
 			state = w.Decide(rule, 0, hosts).State

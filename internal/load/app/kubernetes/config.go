@@ -13,9 +13,9 @@ type Config struct {
 	PodsPerNode int     // at the start of the load
 	Churn       float64 // number of pods created per second, and number of pods removed per second
 	Seed        uint64
-	// CompactEvery is the interval between compactions of the store's history. ListEvery is the
-	// interval between listings of all pods. 0 means the interval that Kubernetes uses.
-	CompactEvery, ListEvery time.Duration
+	// CompactInterval is the interval between compactions of the store's history. ListInterval is
+	// the interval between listings of all pods. 0 means the interval that Kubernetes uses.
+	CompactInterval, ListInterval time.Duration
 	// Uncompacted prevents compactions. It must be set if other clients also use the store.
 	Uncompacted bool
 }
@@ -31,9 +31,9 @@ func (c *Config) pods() int { return c.Nodes * c.PodsPerNode }
 // sets returns the number of ReplicaSets.
 func (c *Config) sets() int { return max(c.pods()/podsPerSet, 1) }
 
-func (c *Config) compactInterval() time.Duration { return cmp.Or(c.CompactEvery, compactInterval) }
+func (c *Config) compactInterval() time.Duration { return cmp.Or(c.CompactInterval, compactInterval) }
 
-func (c *Config) listInterval() time.Duration { return cmp.Or(c.ListEvery, listInterval) }
+func (c *Config) listInterval() time.Duration { return cmp.Or(c.ListInterval, listInterval) }
 
 // podsPerSet is the number of pods in a ReplicaSet, and in the endpoints of a Service.
 const podsPerSet = 30

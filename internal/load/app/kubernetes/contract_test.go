@@ -43,7 +43,7 @@ func TestContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The load is long enough to contain all kinds of calls.
-	c := kubernetes.Config{Nodes: 20, PodsPerNode: 30, Churn: 20, Seed: 5, CompactEvery: 3 * time.Second, ListEvery: 5 * time.Second}
+	c := kubernetes.Config{Nodes: 20, PodsPerNode: 30, Churn: 20, Seed: 5, CompactInterval: 3 * time.Second, ListInterval: 5 * time.Second}
 	const length = 12 * time.Second
 	s, res := sendFrom(t, member.Endpoint(), c, length, func() { spans.forget() })
 	check(t, s, res)

@@ -14,7 +14,7 @@ import (
 // events. Nevertheless, the watchers must receive an event for each write.
 func TestAgainstKine(t *testing.T) {
 	endpoint := servers.StartKine(t)
-	c := kubernetes.Config{Nodes: 5, PodsPerNode: 20, Churn: 2, Seed: 6, CompactEvery: 2 * time.Second, ListEvery: 4 * time.Second}
+	c := kubernetes.Config{Nodes: 5, PodsPerNode: 20, Churn: 2, Seed: 6, CompactInterval: 2 * time.Second, ListInterval: 4 * time.Second}
 	_, res := send(t, endpoint, c, 8*time.Second)
 	for _, call := range res.Calls {
 		if call.Outcomes[kv.OK] != call.Due {

@@ -27,7 +27,7 @@ const prefix = "/registry/"
 // compacted.
 func TestAgainstEtcd(t *testing.T) {
 	endpoint := embedded.Etcd(t)
-	c := kubernetes.Config{Nodes: 40, PodsPerNode: 30, Churn: 20, Seed: 3, CompactEvery: time.Second, ListEvery: 2 * time.Second}
+	c := kubernetes.Config{Nodes: 40, PodsPerNode: 30, Churn: 20, Seed: 3, CompactInterval: time.Second, ListInterval: 2 * time.Second}
 	const length = 4 * time.Second
 	first, res := send(t, endpoint, c, length)
 	check(t, first, res)

@@ -17,7 +17,7 @@ import (
 // watch event, or to record any of these for verification.
 func TestCallsDoNotAllocate(t *testing.T) {
 	settle.SkipUnderRace(t)
-	c := Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactEvery: time.Second, ListEvery: 5 * time.Second}
+	c := Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactInterval: time.Second, ListInterval: 5 * time.Second}
 	s := NewWithConfig(c, app.Setup{Length: 12 * time.Second, Prefix: "/registry/"})
 	src := s.Source().(*source)
 	_, of := WatchedPaths()

@@ -153,5 +153,5 @@ func phases(slow []float64) (n int) {
 	return n
 }
 
-// LookEvery is the number of seconds between two decisions during a measurement.
-const LookEvery = 5
+// SecondsPerDecision is the number of seconds between two decisions during a measurement.
+const SecondsPerDecision = 5
