@@ -10,11 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // TestExamplesAreCommandLines lets each command parse its examples in the help texts: flags, flag
 // values and arguments. No command runs.
 func TestExamplesAreCommandLines(t *testing.T) {
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	var lines []string
 	var find func(*cobra.Command)

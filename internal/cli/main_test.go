@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/program"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // TestMain adds the program's folder to the PATH, so that scripts and tests can start the program
@@ -34,6 +35,13 @@ func TestScripts(t *testing.T) {
 			// Without this option, a process built with -race waits one second before it exits.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
+		},
+		// [!long] stop ends a script in CI, before the part that only make test-long runs.
+		Condition: func(name string) (bool, error) {
+			if name != "long" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return settle.Long(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":        exits,

@@ -3,11 +3,14 @@ package measure
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // If each write causes events at several watchers, only those percentiles of the events are known
 // for which the number of writes is large enough. The values of these percentiles do not change.
 func TestGroupedKeepsPercentilesThatCausesSupport(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
 		writes, each := 1+r.IntN(20_000), 1+r.IntN(20)

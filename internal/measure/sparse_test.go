@@ -97,6 +97,7 @@ func TestStepAt(t *testing.T) {
 // eachStep returns the same steps as a walk through the whole histogram, for any number and
 // distribution of times.
 func TestEachStepFindsAllSteps(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {
 		h := NewHistogram()

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // onHosts returns figures of members on one host and of one worker on each of two others.
@@ -87,6 +89,7 @@ func TestReasonNamesTheHostOfTheGenerator(t *testing.T) {
 // A worse clock, or more CPU use by other programs, never makes a verdict better, and the order
 // of the hosts does not matter.
 func TestHostsAreJudgedMonotonously(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
 		f := onHosts()

@@ -19,6 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -73,6 +74,7 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 // Reports in all formats show the same figures and intervals for a trial, and the same bottlenecks
 // for the same trials. So does a comparison of the run with itself.
 func TestFormatsAgree(t *testing.T) {
+	settle.SkipUnderRace(t)
 	all := map[string]*record.Run{"made": agreeing(t)}
 	for _, name := range runs.Recorded(t) {
 		all[name] = opened(t, runs.Unpack(t, t.TempDir(), name))

@@ -72,6 +72,7 @@ func comparedPage(t *testing.T) (page string, rows []map[string]any, c *compare.
 // browser. The page has no foreign request, no error, and is not cut off at any width, in both
 // themes.
 func TestBrowserShowsComparison(t *testing.T) {
+	settle.SkipUnderRace(t)
 	page, rows, c := comparedPage(t)
 	if out := os.Getenv("QUORUMBENCH_PAGE"); out != "" { // keeps the page for a look at it
 		must(t, os.WriteFile(out, []byte(page), 0o600))

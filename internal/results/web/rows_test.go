@@ -82,6 +82,7 @@ func TestBrowserShowsRangeOfRepeats(t *testing.T) {
 // A page of 15 trials with 5 repeats is short, small, and has the bands of all trials. A link to a
 // part of a repeat unfolds the trial and the repeat. No width cuts the page off.
 func TestBrowserOpensManyRepeats(t *testing.T) {
+	settle.SkipUnderRace(t)
 	run := repeated(t, "many", 6, 15)
 	text := pageOfRun(t, run) // at most 2 MB
 	b := browse(t, writtenText(t, text))

@@ -14,24 +14,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// eachStore runs a test in parallel for the stores for which suits returns true. CI tests two of
-// these stores (a different pair for each test), and make test-long tests all of them. The test's
-// parameter exec is the path of the store's server, or an empty string if quorumbench's own binary
-// contains the server.
+// eachStore runs a test for the stores for which suits returns true. CI tests one of these stores (a
+// different store for each test, of those that no variable has to name), and make test-long tests all
+// of them in parallel. The test's parameter exec is the path of the store's server, or an empty
+// string if quorumbench's own binary contains the server.
 func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.T, st store.Store, exec string)) {
 	t.Helper()
 	var suitable []store.Store
 	for _, st := range registry.All() {
-		if suits == nil || suits(st) {
+		if (suits == nil || suits(st)) && (settle.Long() || providesServer(t, st)) {
 			suitable = append(suitable, st)
 		}
 	}
-	for _, st := range settle.Sample(t, 2, suitable) {
+	for _, st := range settle.Sample(t, 1, suitable) {
 		t.Run(st.Name(), func(t *testing.T) {
 			t.Parallel()
 			test(t, st, server(t, st))
 		})
 	}
+}
+
+// providesServer reports whether quorumbench contains or installs a store's server.
+func providesServer(t *testing.T, st store.Store) bool {
+	t.Helper()
+	source, err := st.Server("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source.Kind == store.BuiltIn || source.Installable()
 }
 
 // server returns the path of a store's server. If the server is missing, it skips the test with a

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/cli"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // wrongLines lists command lines that the program refuses before it starts anything. Each error
@@ -153,6 +154,7 @@ agent --listen nowhere
 // TestErrorsOfWrongCommandLines compares the exit code and the error message for each wrong command
 // line with the golden file.
 func TestErrorsOfWrongCommandLines(t *testing.T) {
+	settle.SkipUnderRace(t)
 	var all strings.Builder
 	t.Run("lines", func(t *testing.T) {
 		t.Chdir(t.TempDir())

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/cli"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // hidden lists the commands that no help text lists, because only quorumbench itself starts them.
@@ -18,6 +19,7 @@ var hidden = []string{"member", "disk", "network", "completion"}
 // program itself, and visits the commands that each help text lists. It does not run in parallel
 // with other tests, so with -update, help.txt is written before TestReference reads the file.
 func TestHelp(t *testing.T) {
+	settle.SkipUnderRace(t)
 	var all strings.Builder
 	walk(t, &all, nil)
 	for _, name := range hidden {

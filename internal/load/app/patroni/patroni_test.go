@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 func config(clusters, members int) Config {
@@ -16,6 +17,7 @@ func config(clusters, members int) Config {
 
 // The number of calls of each kind agrees with the profile, within 1 % for kinds with many calls.
 func TestScheduleMatchesTheProfile(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, c := range []Config{config(100, 3), config(7, 1), {Clusters: 50, Members: 5, WrittenClusters: 20, LoopWait: 2 * time.Second, TTL: 30 * time.Second, RetryTimeout: time.Second}} {
 		for c.Way = range numWays {
 			const length = 20 * time.Minute

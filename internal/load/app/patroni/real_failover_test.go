@@ -272,7 +272,7 @@ func sendFailover(t *testing.T, st store.Store, endpoint string, c data.Config) 
 
 // After a leader's death, real Patroni members and the load send the same calls to etcd.
 func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
-	settle.LongOnly(t, "the comparison with one store")
+	settle.LongOnly(t, "TestCallsPerLoopAreThoseOfARealPatroni")
 	c := data.Config{Clusters: 1, Members: 3, WrittenClusters: 1, LeaderFailures: 1, LoopWait: 2 * time.Second, TTL: 20 * time.Second, RetryTimeout: 3 * time.Second, Seed: 3}
 	etcd := embedded.Etcd(t)
 	theirs, ours := new(calls), listener{calls: new(calls)}
@@ -285,6 +285,7 @@ func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
 
 // After a leader's death, real Patroni members and the load send the same calls to Consul.
 func TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni(t *testing.T) {
+	settle.LongOnly(t, "TestCallsPerLoopAreThoseOfARealPatroni")
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
 	}
@@ -295,7 +296,7 @@ func TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni(t *testing.T) {
 
 // After a leader's death, real Patroni members and the load send the same calls to ZooKeeper.
 func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
-	settle.LongOnly(t, "the comparison with one store")
+	settle.LongOnly(t, "TestCallsPerLoopAreThoseOfARealPatroni")
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
