@@ -88,8 +88,12 @@ func connectionNote(f *Figures) string {
 	if mean := f.Response.Mean; mean.Known && mean.NS > 0 {
 		share = " (" + text.Share(f.ConnectionWaitNS/mean.NS) + " of its response time)"
 	}
-	return fmt.Sprintf("Times are response times, because an operation waited on average %s%s for its connection (clients: %d, connections: %d). Use more connections to put more load on the store.",
+	words := fmt.Sprintf("Times are response times, because an operation waited on average %s%s for its connection (clients: %d, connections: %d). ",
 		text.Duration(f.ConnectionWaitNS), share, f.Clients, f.Connections)
+	if f.Clients <= f.Connections {
+		return words + "Each client has its own connection, so it waited because connections were lost and opened again."
+	}
+	return words + "Use more connections to put more load on the store."
 }
 
 func notes(f *Figures) []string {

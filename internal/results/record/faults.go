@@ -205,6 +205,8 @@ func outageSentence(what string, all []*Fault) string {
 	words := what
 	if len(all) > 1 {
 		words += fmt.Sprintf(", %d times", len(all))
+	} else if began := all[0].BeganAt; began != nil {
+		words += " at " + text.MeasuredSeconds(*began)
 	}
 	if outages[len(outages)-1] == 0 {
 		words += fmt.Sprintf(": no outage (no gap was longer than the longest gap before the fault, %s)", text.MeasuredSeconds(longest))
@@ -219,11 +221,11 @@ func outageSentence(what string, all []*Fault) string {
 	}
 	switch {
 	case len(ready) == 0:
-		words += "; no recovery of the cluster was observed"
+		words += "; it was not observed that all members responded again"
 	case len(ready) < len(all):
-		words += fmt.Sprintf("; the cluster recovered after %s; no recovery was observed from %s", medianAndMax(ready), text.Plural(uint64(len(all)-len(ready)), "other fault"))
+		words += fmt.Sprintf("; all members responded and agreed on a leader again after %s; this was not observed for %s", medianAndMax(ready), text.Plural(uint64(len(all)-len(ready)), "other fault"))
 	default:
-		words += fmt.Sprintf("; the cluster recovered after %s", medianAndMax(ready))
+		words += fmt.Sprintf("; all members responded and agreed on a leader again after %s", medianAndMax(ready))
 	}
 	return words
 }

@@ -41,6 +41,31 @@ func CertaintySentence(r *analyze.Row) string {
 	return ""
 }
 
+// maxRanked is the maximum number of trials that a sentence about a ranking names.
+const maxRanked = 6
+
+// RankingText states by how much the fastest trial of a ranking has a higher throughput than the
+// others, for use after its name.
+func RankingText(r *analyze.Ranking) string {
+	var clear, unclear []string
+	for i := range r.Slower {
+		s := &r.Slower[i]
+		if name := s.First().Name; s.Clear {
+			clear = append(clear, fmt.Sprintf("%.3g times that of %s", s.Ratio, name))
+		} else {
+			unclear = append(unclear, name)
+		}
+	}
+	if len(clear) == 0 {
+		return "does not clearly differ in throughput from " + text.ShortList(unclear, maxRanked)
+	}
+	words := "has the highest throughput: " + text.ShortList(clear, maxRanked)
+	if len(unclear) > 0 {
+		words += "; it does not clearly differ from " + text.ShortList(unclear, maxRanked)
+	}
+	return words
+}
+
 // EventText describes an event, or several events of the same kind at the same member, without the
 // times at which they occurred.
 func EventText(e *analyze.Events) string {

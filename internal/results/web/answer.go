@@ -19,15 +19,20 @@ import (
 // contains the intervals that the search found; otherwise it is nil. steps is the anchor of the
 // charts of ladder steps.
 func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string) []sentence {
-	all := []sentence{testedSentence(run, rows)}
+	var all []sentence
+	if found == nil {
+		all = append(all, rankingSentences(rows)...)
+	}
+	all = append(all, reliability(run), testedSentence(run, rows))
 	if run.State != record.Complete {
 		all = append(all, sentence{Subject: "Incomplete:", Text: report.Progress(run) + ".", Link: "table", Severe: true})
 	}
 	if found != nil {
 		all = append(all, capacities(found)...)
 	} else {
-		all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return mainFigures(r, shown) })...)
-		all = append(all, noRepeatsWarning(rows)...)
+		tooShort := runTooShort(rows)
+		all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return mainFigures(r, shown, tooShort) })...)
+		all = append(all, noRepeatsWarning(rows, tooShort)...)
 		all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return earlyWindowWarning(r, shown) })...)
 	}
 	if lines := report.RepeatProgressLines(run); len(lines) > 0 {
@@ -40,12 +45,22 @@ func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, 
 		}
 		all = append(all, sentence{Subject: ladders[i].Name, Text: report.KneeSentence(&ladders[i]), Link: steps})
 	}
+	all = append(all, limitSentences(rows, outageSentences)...)
 	all = append(all, bottleneckSentences(run, shown)...)
 	all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return unevennessSentence(r, shown) })...)
-	all = append(all, limitSentences(rows, outageSentences)...)
 	all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return problemSentences(r, shown) })...)
-	all = append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return verificationSentence(r, shown) })...)
-	return append(all, reliability(run))
+	return append(all, limitSentences(rows, func(r *analyze.Row) []sentence { return verificationSentence(r, shown) })...)
+}
+
+// rankingSentences states which store had the highest throughput with each load.
+func rankingSentences(rows []*analyze.Row) (all []sentence) {
+	for i, ranking := range analyze.RankThroughput(rows) {
+		if i == maxSentences {
+			break
+		}
+		all = append(all, sentence{Subject: ranking.Fastest.First().Name, Text: report.RankingText(&ranking) + ".", Link: "table"})
+	}
+	return all
 }
 
 // capacities returns sentences about the intervals that capacity searches found.
@@ -123,8 +138,18 @@ func testedSentence(run *record.Run, rows []*analyze.Row) sentence {
 	return sentence{Subject: "Tested", Text: strings.Join(parts, "; ") + ".", Link: "conditions"}
 }
 
-// mainFigures returns a sentence with the main figures of a row.
-func mainFigures(r *analyze.Row, shown shownTrials) []sentence {
+// runTooShort reports whether the run is too short for a confidence interval of any trial.
+func runTooShort(rows []*analyze.Row) bool {
+	ops := record.Registered("ops")
+	return !slices.ContainsFunc(rows, func(r *analyze.Row) bool {
+		c, _ := analyze.CertaintyOf(r, &ops)
+		return !c.RunTooShort
+	})
+}
+
+// mainFigures returns a sentence with the main figures of a row. It omits that the run is too short
+// for a confidence interval if another sentence says so.
+func mainFigures(r *analyze.Row, shown shownTrials, tooShort bool) []sentence {
 	if len(r.Done) == 0 {
 		return []sentence{{Subject: r.First().Name, Text: "has no result: " + string(r.First().State) + ".", Link: linkTo(r.First(), "", shown), Severe: true}}
 	}
@@ -141,17 +166,26 @@ func mainFigures(r *analyze.Row, shown shownTrials) []sentence {
 		}
 		words += ")"
 	}
-	return []sentence{{Subject: r.First().Name, Text: words + "." + report.CertaintySentence(r), Link: linkToRow(r, shown)}}
+	words += "."
+	if !tooShort {
+		words += report.CertaintySentence(r)
+	}
+	return []sentence{{Subject: r.First().Name, Text: words, Link: linkToRow(r, shown)}}
 }
 
-// noRepeatsWarning warns that trials have no repeats.
-func noRepeatsWarning(rows []*analyze.Row) []sentence {
+// noRepeatsWarning warns that trials have no repeats and, if the run is too short, no confidence
+// intervals.
+func noRepeatsWarning(rows []*analyze.Row, tooShort bool) []sentence {
 	for _, r := range rows {
 		if len(r.Done) != 1 {
 			return nil
 		}
 	}
-	return []sentence{{Subject: "Each trial", Text: "was run once, so the variation between runs is unknown. Add repeats (repeats: 5).", Link: "table"}}
+	words := "was run once, so the variation between runs is unknown. Add repeats (repeats: 5)."
+	if tooShort {
+		words = "was run once, and is too short for a confidence interval: the throughput varies too slowly. Add repeats (repeats: 5)."
+	}
+	return []sentence{{Subject: "Each trial", Text: words, Link: "table"}}
 }
 
 // earlyWindowWarning warns that a window started before the load was steady.
@@ -253,12 +287,20 @@ func mostFailed(trials []*record.Trial) *record.Trial {
 	return slices.MaxFunc(trials, func(a, b *record.Trial) int { return cmp.Compare(a.Errors, b.Errors) })
 }
 
+// maxReasons is the maximum number of verdict reasons that the answer names.
+const maxReasons = 4
+
 // reliability counts the verdicts of each kind.
 func reliability(run *record.Run) sentence {
 	counts := map[verdict.State]uint64{}
+	var reasons []string
 	for i := range run.Trials {
 		if t := &run.Trials[i]; analyze.HasFigures(t) {
 			counts[t.Verdict.State]++
+			for _, reason := range t.Verdict.Reasons {
+				name, _, _ := strings.Cut(reason.Text, ":")
+				reasons = analyze.AppendNew(reasons, fmt.Sprintf("R%d %s", reason.Rule, name))
+			}
 		}
 	}
 	s := sentence{Subject: "Reliability", Link: "verdicts"}
@@ -279,7 +321,7 @@ func reliability(run *record.Run) sentence {
 		if valid > 0 {
 			parts = append(parts, text.Plural(valid, "trial")+" valid")
 		}
-		s.Text, s.Severe = strings.Join(parts, ", ")+" (see Verdicts).", true
+		s.Text, s.Severe = strings.Join(parts, ", ")+" ("+text.ShortList(reasons, maxReasons)+").", true
 	}
 	return s
 }

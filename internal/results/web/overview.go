@@ -112,8 +112,11 @@ func newAxis(name string, rows []*analyze.Row) *axis {
 func (a *axis) bar(r *analyze.Row) bar {
 	v, _ := r.Figure(&a.figure)
 	b := bar{Text: report.Value(v)}
-	if len(r.Done) == 0 {
+	switch {
+	case len(r.Done) == 0:
 		b.Text = text.Dash
+	case v.Failed:
+		b.Text = "none: over 1 % of operations failed"
 	}
 	if !v.Known || a.end == 0 {
 		return b

@@ -34,7 +34,7 @@ func TestOverviewHasOneAxis(t *testing.T) {
 func TestOverviewShowsTrialsWithoutResults(t *testing.T) {
 	run := opened(t, made{name: "failing", seconds: 6, trials: 1, failing: true}.record(t))
 	o := overviewOf(analyze.Rows(run), chooseTrials(run))
-	if row := o.Rows[0]; row.P99.Text != "failed" || row.P99.End != "" {
+	if row := o.Rows[0]; row.P99.Text != "none: over 1 % of operations failed" || row.P99.End != "" {
 		t.Errorf("every operation failed, and the p99 is shown as %+v", row.P99)
 	}
 	run = opened(t, made{name: "killed", seconds: 6, trials: 1, killed: true}.record(t))
