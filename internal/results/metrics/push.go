@@ -51,10 +51,15 @@ func StartPushing(destination *Destination, source prometheus.Gatherer, run, ins
 	if err != nil {
 		return nil, err
 	}
+	p.start()
+	return p, nil
+}
+
+// start starts the goroutine that pushes every five seconds.
+func (p *Pusher) start() {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	go p.run(ctx)
-	return p, nil
 }
 
 // newPusher returns a pusher without a goroutine, which pushes only in its methods push and Close.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -132,25 +133,33 @@ func TestFailedPushes(t *testing.T) {
 	}
 }
 
-// The pusher ends even if the server never replies.
+// silent is a server that never replies.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// The pusher ends even if the server never replies. The test runs in simulated time.
 func TestPushWithoutReply(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	d, err := ParseDestination("http://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := prometheus.NewRegistry()
-	p, err := StartPushing(d, r, "run", "host", func(string) string { return "" }, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if problem := p.Close(); !strings.Contains(problem, "1 of 1 push ") || !strings.Contains(problem, "no reply within 4s") {
-		t.Errorf("the problem is %q", problem)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d, err := ParseDestination("http://127.0.0.1:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := newPusher(d, prometheus.NewRegistry(), "run", "host", func(string) string { return "" }, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.client.Transport = silent{}
+		p.start()
+		time.Sleep(pushInterval + time.Second) // the first push is under way
+		began := time.Now()
+		if problem := p.Close(); !strings.Contains(problem, "1 of 1 push ") || !strings.Contains(problem, "no reply within 4s") || time.Since(began) != pushTimeout {
+			t.Errorf("after %v, the problem is %q", time.Since(began), problem)
+		}
+	})
 }
 
 func TestPushNeedsItsPassword(t *testing.T) {
