@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -130,6 +131,56 @@ func TestFailedPushes(t *testing.T) {
 	want := `3 of 4 pushes to ` + p.destination.String() + ` failed, most recently because of "HTTP status 400: out of `
 	if !strings.HasPrefix(problem, want) || !strings.HasSuffix(problem, ", so the series there have gaps; the run directory is complete") || strings.ContainsAny(problem, "\x1b\n") {
 		t.Errorf("the problem is %q", problem)
+	}
+}
+
+// A push ends the series that no longer exist, even if pushes between them failed.
+func TestPushEndsSeries(t *testing.T) {
+	fail := false
+	var latest map[string]received
+	handle := func(w http.ResponseWriter, r *http.Request) {
+		packed, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		body, err := s2.Decode(nil, packed)
+		if err != nil {
+			t.Error(err)
+		}
+		if latest = decodeWrite(t, body); fail {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	}
+	p := testPusher(t, "", nil, handle)
+	c := newTestCollector()
+	r := prometheus.NewRegistry()
+	r.MustRegister(c)
+	p.gatherer = r
+	phase := func(name string) string {
+		return `__name__="quorumbench_phase",instance="host",job="quorumbench",phase="` + name + `",run="the-run"`
+	}
+	push := func(enters string, fails bool) (ended int) {
+		fail = fails
+		c.EnterPhase(nil, enters)
+		p.push(t.Context())
+		if s, has := latest[phase(enters)]; !has || s.value != 1 {
+			t.Errorf("the series of the phase %s is %+v", enters, s)
+		}
+		for _, s := range latest {
+			if math.Float64bits(s.value) == math.Float64bits(staleMarker) {
+				ended++
+			}
+		}
+		return ended
+	}
+	for _, step := range []struct {
+		phase string
+		fails bool
+		ended int // series
+	}{{"starting", false, 0}, {"connecting", true, 1}, {"measuring", true, 2}, {"draining", false, 3}, {"draining", false, 0}} {
+		if got := push(step.phase, step.fails); got != step.ended {
+			t.Errorf("in the phase %s, the push ends %d series, not %d", step.phase, got, step.ended)
+		}
 	}
 }
 

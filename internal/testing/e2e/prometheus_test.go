@@ -74,6 +74,14 @@ trials:
 	comparePrometheus(t, p, dir, 0, began, labels)
 	comparePrometheus(t, p, dir, 1, began, labels)
 	compareAgents(t, p, dir, began)
+	now := time.Now()
+	for expression, want := range map[string]int{ // only what exists at the end of the run has a current value
+		`quorumbench_phase`: 1, `quorumbench_in_flight{trial="put"}`: 0, `quorumbench_in_flight{trial="one"}`: 1, `quorumbench_process_cpu_seconds_total{process="generator gen2"}`: 0,
+	} {
+		if all := p.Query(t, expression, now, now); len(all) != want {
+			t.Errorf("at the end of the run, %s has %d series, not %d", expression, len(all), want)
+		}
+	}
 	checkDashboard(t, p, began, "20s")
 }
 
