@@ -301,7 +301,7 @@ func (t *Threshold) disturbanceReason(trial *record.Trial, v record.Value) strin
 	if effect <= 0 || !t.holds(v) {
 		return ""
 	}
-	return fmt.Sprintf("a disturbance may have %s it by up to %s, which may explain the miss; repeat the run on a machine without other programs", direction, text.Share(effect))
+	return fmt.Sprintf("a disturbance may have %s it by %s, which may explain the miss; remove the disturbance that the verdict names, and repeat the run", direction, trial.Verdict.Effect.BoundText(t.Metric))
 }
 
 // value returns the trial's value of the metric, or the reason why it is unknown.

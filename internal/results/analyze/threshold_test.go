@@ -133,9 +133,9 @@ func TestDisturbancesThatMayExplainAMiss(t *testing.T) {
 	}
 	for threshold, want := range map[string]string{
 		below(1.01): "", above(0.99): "",
-		below(0.7):                         " could not be judged for put with " + text.Duration(p99) + ": a disturbance may have raised it by up to 50 %, which may explain the miss; repeat the run on a machine without other programs",
+		below(0.7):                         " could not be judged for put with " + text.Duration(p99) + ": a disturbance may have raised it by up to 50 %, which may explain the miss; remove the disturbance that the verdict names, and repeat the run",
 		below(0.6):                         " is missed by put with " + text.Duration(p99),
-		above(1.2):                         ": a disturbance may have lowered it by up to 20 %, which may explain the miss; repeat the run on a machine without other programs",
+		above(1.2):                         ": a disturbance may have lowered it by up to 20 %, which may explain the miss; remove the disturbance that the verdict names, and repeat the run",
 		above(1.3):                         " is missed by put with ",
 		fmt.Sprintf("p99>%.0fns", p99*1.1): " is missed by put with ", // without the disturbance, the p99 would be even lower
 		"due>1e9":                          " is missed by put with ",
@@ -143,6 +143,12 @@ func TestDisturbancesThatMayExplainAMiss(t *testing.T) {
 		if got := missedBy(t, m, threshold); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, not %q", threshold, got, want)
 		}
+	}
+	for i := range trial.Verdict.Effect.Times {
+		trial.Verdict.Effect.Times[i] = 50
+	}
+	if got := missedBy(t, m, below(0.1)); !strings.Contains(got, "raised it by over 1000 %, which") {
+		t.Error(got)
 	}
 	trial.Verdict.Effect = verdict.Effect{Throughput: 1}
 	if got := missedBy(t, m, "ops>1e9"); !strings.Contains(got, "lowered it by up to 100 %") {
