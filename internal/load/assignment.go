@@ -108,8 +108,14 @@ func (a *Assignment) KeyNumberLimit() uint64 {
 // checkShard returns an error if the shard does not exist or the load cannot be divided into this
 // number of shards.
 func (a *Assignment) checkShard() error {
-	if n := a.Shard.N; n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.count() {
-		return fmt.Errorf("part %d does not exist in a load that is divided into %d parts, numbered from 0", a.Shard.I, n)
+	switch i, n := a.Shard.I, a.Shard.N; {
+	case n < 0:
+		return fmt.Errorf("a load cannot be divided into %d parts; the number of parts must not be negative", n)
+	case i == 0:
+	case n <= 1:
+		return fmt.Errorf("part %d does not exist in a load that is not divided; its only part is part 0", i)
+	case i < 0 || i >= n:
+		return fmt.Errorf("part %d does not exist in a load that is divided into %d parts; its parts are numbered from 0 to %d", i, n, n-1)
 	}
 	return a.Load.CheckDivisible(a.Shard.N)
 }

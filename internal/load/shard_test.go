@@ -228,6 +228,25 @@ func TestShardsPartitionALoad(t *testing.T) {
 	}
 }
 
+// A part that does not exist is refused with an error that consists of one sentence.
+func TestPartsThatDoNotExist(t *testing.T) {
+	a := &Assignment{Load: drawnLoad(rand.New(rand.NewPCG(1, 1)))}
+	for shard, want := range map[Shard]string{
+		{0, 0}: "", {0, 1}: "",
+		{1, 0}:  "part 1 does not exist in a load that is not divided; its only part is part 0",
+		{2, 1}:  "part 2 does not exist in a load that is not divided; its only part is part 0",
+		{-1, 0}: "part -1 does not exist in a load that is not divided; its only part is part 0",
+		{4, 4}:  "part 4 does not exist in a load that is divided into 4 parts; its parts are numbered from 0 to 3",
+		{0, -3}: "a load cannot be divided into -3 parts; the number of parts must not be negative",
+		{7, -3}: "a load cannot be divided into -3 parts; the number of parts must not be negative",
+	} {
+		a.Shard = shard
+		if err := a.checkShard(); err == nil && want != "" || err != nil && err.Error() != want {
+			t.Errorf("%v: %v", shard, err)
+		}
+	}
+}
+
 // A load that cannot be divided is refused with an error that consists of one sentence.
 func TestIndivisibleLoadsAreInvalid(t *testing.T) {
 	for want, change := range map[string]func(*scenario.Load){

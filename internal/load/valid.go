@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // CheckPlausible returns an error if a worker's report cannot belong to its part of the assignment.
@@ -69,7 +70,7 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	case len(targets.Endpoints) > maxEndpoints || len(a.Access.Endpoints) > maxEndpoints || len(a.Members) > maxEndpoints:
 		return fmt.Errorf("a load has at most %d endpoints", maxEndpoints)
 	case a.OtherWorkers < 0 || a.OtherWorkers >= a.Shard.count():
-		return fmt.Errorf("a load that is divided into %d parts cannot have %d other workers in this process", a.Shard.count(), a.OtherWorkers)
+		return fmt.Errorf("a load of %s cannot have %d other workers in this process; their number must be from 0 to %d", text.Plural(uint64(a.Shard.count()), "part"), a.OtherWorkers, a.Shard.count()-1)
 	case len(a.LeaseNames) > 0 && len(a.LeaseNames) != len(a.Leases):
 		return fmt.Errorf("the load has %d leases, but %d lease names", len(a.Leases), len(a.LeaseNames))
 	case len(a.Leases) > scenario.MaxClients:

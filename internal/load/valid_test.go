@@ -45,6 +45,7 @@ func TestAssignmentsAreValidated(t *testing.T) {
 		"at most 1000 endpoints":          func(a *load.Assignment) { a.Endpoints = make([]string, 2000) },
 		"part 3 does not exist in a":      func(a *load.Assignment) { a.Shard = load.Shard{I: 3, N: 2} },
 		"part -1 does not exist in a":     func(a *load.Assignment) { a.Shard = load.Shard{I: -1, N: 2} },
+		"a load of 1 part cannot have 3":  func(a *load.Assignment) { a.OtherWorkers = 3 },
 		"cannot be divided among 100":     func(a *load.Assignment) { a.Shard = load.Shard{I: 3, N: 100} },
 		"at most 1000000 leases":          func(a *load.Assignment) { a.Leases = make([]int64, scenario.MaxClients+1) },
 		"beyond the 1000 keys":            func(a *load.Assignment) { a.Only = []uint64{63: 1 << 63} },

@@ -42,6 +42,9 @@ func (e Effect) ForFigure(figure string) float64 {
 	return most
 }
 
+// BoundText returns the largest effect on a figure as text, such as "up to 3 %".
+func (e Effect) BoundText(figure string) string { return upTo(share(e.ForFigure(figure))) }
+
 // uniformEffect returns an effect that moves all times by the same fraction.
 func uniformEffect(throughput, times float64) Effect {
 	e := Effect{Throughput: throughput}

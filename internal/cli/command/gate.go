@@ -24,7 +24,7 @@ type Gate struct {
 // RegisterThreshold registers --threshold for a command that runs trials or reads a recorded run.
 func (g *Gate) RegisterThreshold(r Flags) {
 	Repeated(r, "threshold", &g.Thresholds, "[TRIAL:]METRIC<LIMIT", analyze.ParseThreshold,
-		"limit for a metric, for example p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'; exit with status 1 if a trial misses the limit, or with status 6 if the metric is not known")
+		"limit for a metric, for example p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'; exit with status 1 if a trial misses the limit, or with status 6 if a trial cannot be judged")
 }
 
 // AddGateFlags adds the flags of a Gate to a command that executes a run, and returns the command.
@@ -98,8 +98,8 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	return v
 }
 
-// CheckMissed returns the thresholds that a run misses, and the thresholds whose metric is not
-// known. It prints one line for each of them.
+// CheckMissed returns the thresholds that a run misses, and the thresholds that cannot be judged. It
+// prints one line for each of them.
 func (a *App) CheckMissed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 	all, err := analyze.CheckRun(g.Thresholds, run)
 	for _, m := range all {
@@ -109,8 +109,8 @@ func (a *App) CheckMissed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 }
 
 // ExitForMissed returns the error for the result of CheckMissed: ExitFailed if a threshold is
-// missed, ExitUndecided if a metric is not known and no threshold is missed, or nil if the list is
-// empty.
+// missed, ExitUndecided if a threshold cannot be judged and no threshold is missed, or nil if the list
+// is empty.
 func ExitForMissed(missed []analyze.Missed) error {
 	switch {
 	case len(missed) == 0:

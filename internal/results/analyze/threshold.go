@@ -35,10 +35,11 @@ type Missed struct {
 	Repeat    int    `json:"repeat"`
 	// Figure is the trial's value as text. It is empty if there is no value.
 	Figure string `json:"figure"`
-	// UndecidedReason is the reason why the trial has no value that can be compared.
+	// UndecidedReason is the reason why the trial has no value that can be compared, or why its value
+	// does not decide.
 	UndecidedReason string `json:"why,omitempty"`
-	// Undecided is set if the result is unknown, because the trial does not have the value or is
-	// invalid.
+	// Undecided is set if the result is unknown: the trial does not have the value or is invalid, or
+	// a disturbance may explain why the value misses the limit.
 	Undecided bool `json:"not_known,omitempty"`
 
 	repeated bool
@@ -177,7 +178,7 @@ func (t *Threshold) names(trial string) bool {
 type ThresholdStatus uint8
 
 // The values of ThresholdStatus. Inapplicable means that this kind of trial cannot have the metric.
-// Unknown means that the trial could have the metric but does not.
+// Unknown means that the trial could have the metric but does not, or that its value does not decide.
 const (
 	Met ThresholdStatus = iota
 	NotMet
@@ -277,10 +278,30 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s ThresholdStatus, err
 		}
 		return m, Unknown, nil
 	}
-	if !t.holds(v) {
-		return m, NotMet, nil
+	if t.holds(v) {
+		return m, Met, nil
 	}
-	return m, Met, nil
+	if m.UndecidedReason = t.disturbanceReason(trial, v); m.UndecidedReason != "" {
+		return m, Unknown, nil
+	}
+	return m, NotMet, nil
+}
+
+// disturbanceReason returns a reason if disturbances of the trial may explain why a value misses the
+// limit: without their largest possible effect, the value would meet the limit. Otherwise it returns
+// an empty string.
+func (t *Threshold) disturbanceReason(trial *record.Trial, v record.Value) string {
+	effect, direction := trial.Verdict.Effect.ForFigure(t.Metric), "raised"
+	if t.Figure.Direction == record.HigherIsBetter {
+		v.Number /= max(1-effect, 0)
+		direction = "lowered"
+	} else {
+		v.Number /= 1 + effect
+	}
+	if effect <= 0 || !t.holds(v) {
+		return ""
+	}
+	return fmt.Sprintf("a disturbance may have %s it by %s, which may explain the miss; remove the disturbance that the verdict names, and repeat the run", direction, trial.Verdict.Effect.BoundText(t.Metric))
 }
 
 // value returns the trial's value of the metric, or the reason why it is unknown.

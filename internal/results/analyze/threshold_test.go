@@ -119,6 +119,49 @@ func TestThresholdsOnARecord(t *testing.T) {
 	}
 }
 
+// A missed threshold cannot be judged if a disturbance may explain the miss. It is missed if even the
+// largest possible effect does not explain it.
+func TestDisturbancesThatMayExplainAMiss(t *testing.T) {
+	m := shape{seed: 2, seconds: 4, perSecond: 1000, idle: -1}.record(t)
+	trial := &m.run.Trials[0]
+	p99, ops := trial.ServiceTime.Percentile(99).NS, trial.PerSecond
+	below := func(share float64) string { return fmt.Sprintf("p99<%.0fns", p99*share) }
+	above := func(share float64) string { return fmt.Sprintf("ops>%f", ops*share) }
+	trial.Verdict = verdict.Verdict{State: verdict.Suspect, Effect: verdict.Effect{Throughput: 0.2}}
+	for i := range trial.Verdict.Effect.Times {
+		trial.Verdict.Effect.Times[i] = 0.5
+	}
+	for threshold, want := range map[string]string{
+		below(1.01): "", above(0.99): "",
+		below(0.7):                         " could not be judged for put with " + text.Duration(p99) + ": a disturbance may have raised it by up to 50 %, which may explain the miss; remove the disturbance that the verdict names, and repeat the run",
+		below(0.6):                         " is missed by put with " + text.Duration(p99),
+		above(1.2):                         ": a disturbance may have lowered it by up to 20 %, which may explain the miss; remove the disturbance that the verdict names, and repeat the run",
+		above(1.3):                         " is missed by put with ",
+		fmt.Sprintf("p99>%.0fns", p99*1.1): " is missed by put with ", // without the disturbance, the p99 would be even lower
+		"due>1e9":                          " is missed by put with ",
+	} {
+		if got := missedBy(t, m, threshold); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, not %q", threshold, got, want)
+		}
+	}
+	for i := range trial.Verdict.Effect.Times {
+		trial.Verdict.Effect.Times[i] = 50
+	}
+	if got := missedBy(t, m, below(0.1)); !strings.Contains(got, "raised it by over 1000 %, which") {
+		t.Error(got)
+	}
+	trial.Verdict.Effect = verdict.Effect{Throughput: 1}
+	if got := missedBy(t, m, "ops>1e9"); !strings.Contains(got, "lowered it by up to 100 %") {
+		t.Error(got)
+	}
+	trial.Verdict.Effect = verdict.Effect{}
+	for _, threshold := range []string{below(0.99), above(1.01)} {
+		if got := missedBy(t, m, threshold); !strings.Contains(got, " is missed by put with ") {
+			t.Error(got)
+		}
+	}
+}
+
 // A percentile in the result equals the percentile that is computed from the histograms.
 func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 	for _, open := range []bool{false, true} {

@@ -11,6 +11,7 @@ import (
 // The parts of help texts that several metrics share.
 const (
 	onlyWindow    = " Only operations that became due in the measurement window are included, not those of the warm-up."
+	whichProcess  = " The process \"generator\" is the quorumbench that controls the run, and \"generator HOST\" is the agent on HOST."
 	onlyCompleted = " The histogram contains only completed operations. quorumbench_operations_total counts failed operations by outcome. The results of a run rank failed operations as slower than every completed operation."
 )
 
@@ -41,9 +42,9 @@ var (
 	throughputDesc = newTrialDesc("trial_throughput", "Completed operations per second in the measurement window of an ended trial.")
 	p99Desc        = newTrialDesc("trial_p99_seconds", "99th percentile of an ended trial, as in the report: of the service times in a closed loop, or of the response times in an open loop. Failed operations count as slower than every completed operation. The value is +Inf if the operation at the rank of the percentile failed.")
 	verdictDesc    = newTrialDesc("trial_verdict", "1 for the verdict of an ended trial.", "verdict")
-	cpuDesc        = newDesc("process_cpu_seconds_total", "CPU time, user and system, of a member of the store or of the load generator.", "process")
-	writtenDesc    = newDesc("process_write_bytes_total", "Bytes that a member of the store or the load generator caused to be written to disk.", "process")
-	residentDesc   = newDesc("process_resident_memory_bytes", "Resident memory of a member of the store or of the load generator.", "process")
+	cpuDesc        = newDesc("process_cpu_seconds_total", "CPU time, user and system, of a member of the store or of a load generator."+whichProcess, "process")
+	writtenDesc    = newDesc("process_write_bytes_total", "Bytes that a member of the store or a load generator caused to be written to disk."+whichProcess, "process")
+	residentDesc   = newDesc("process_resident_memory_bytes", "Resident memory of a member of the store or of a load generator."+whichProcess, "process")
 	eventsDesc     = newDesc("events_total", "Events of the run, such as elections, slow disk syncs and injected faults. The kind \"other\" counts events of further kinds and members after the limit on their number was reached.", "kind", "member")
 	infoDesc       = newDesc("run_info", "Always 1. The labels identify the run and the version of quorumbench.", "run", "version")
 )
@@ -97,15 +98,14 @@ func (c *Collector) metrics() []prometheus.Metric {
 		}
 		all = append(all, c.trialMetrics(t, i == len(c.trials)-1)...)
 	}
-	for _, name := range c.names {
-		p := c.processes[name]
+	for _, p := range c.processes {
 		if !math.IsNaN(p.cpu) {
-			all.counter(cpuDesc, p.cpu, name)
+			all.counter(cpuDesc, p.cpu, p.name)
 		}
 		if !math.IsNaN(p.written) {
-			all.counter(writtenDesc, p.written, name)
+			all.counter(writtenDesc, p.written, p.name)
 		}
-		all.gauge(residentDesc, p.resident, name)
+		all.gauge(residentDesc, p.resident, p.name)
 	}
 	for _, key := range c.kinds {
 		all.counter(eventsDesc, float64(c.events[key]), key.kind, key.member)

@@ -4,6 +4,7 @@
 package metrics
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -43,10 +44,10 @@ type Collector struct {
 
 	mu           sync.Mutex
 	trials       []*trial // in the order of their first seconds; the last one is the current trial
-	currentTrial trialKey // the trial of the current phase; zero while a cluster starts or stops
-	phase        string   // empty before the run begins
-	processes    map[string]*process
-	names        []string // of processes, in the order of their first samples
+	keys         map[trialID]trialKey
+	currentTrial trialKey  // the trial of the current phase; zero while a cluster starts or stops
+	phase        string    // empty before the run begins
+	processes    []process // the processes in the latest sample
 	events       map[eventKey]uint64
 	kinds        []eventKey // keys of events, in the order of their first occurrence
 }
@@ -61,14 +62,37 @@ type Run struct {
 // trialKey identifies a trial. Its fields are label values.
 type trialKey struct{ name, store, repeat string }
 
-func keyOf(t *scenario.Trial) trialKey {
-	return trialKey{label(t.Name), label(t.Cluster.Store), strconv.Itoa(t.Repeat)}
+// trialID identifies a trial in the run.
+type trialID struct {
+	name, store    string
+	number, repeat int
+}
+
+// key returns the key of a trial. A capacity search can measure a rate again in a new trial of the
+// same name. Such a trial has the next free number of a repeat, so that each trial has its own
+// series.
+func (c *Collector) key(t *scenario.Trial) trialKey {
+	id := trialID{t.Name, t.Cluster.Store, t.Number, t.Repeat}
+	if key, known := c.keys[id]; known {
+		return key
+	}
+	taken, repeat := slices.Collect(maps.Values(c.keys)), t.Repeat
+	key := trialKey{label(t.Name), label(t.Cluster.Store), strconv.Itoa(repeat)}
+	for slices.Contains(taken, key) {
+		repeat++
+		key.repeat = strconv.Itoa(repeat)
+	}
+	c.keys[id] = key
+	return key
 }
 
 type eventKey struct{ kind, member string }
 
 // process holds the latest sample of a process. An unknown figure is NaN.
-type process struct{ cpu, written, resident float64 }
+type process struct {
+	name                   string
+	cpu, written, resident float64
+}
 
 // trial holds the figures of the measurement window of one trial.
 type trial struct {
@@ -96,7 +120,7 @@ type result struct {
 // NewCollector returns a collector without trials.
 func NewCollector(run Run) *Collector {
 	run.Name, run.Version = label(run.Name), label(run.Version)
-	return &Collector{run: run, table: newBucketTable(), processes: map[string]*process{}, events: map[eventKey]uint64{}}
+	return &Collector{run: run, table: newBucketTable(), keys: map[trialID]trialKey{}, events: map[eventKey]uint64{}}
 }
 
 // label converts text from an outside source to a label value, which is printable UTF-8 of limited
@@ -106,7 +130,6 @@ func label(s string) string { return text.Line(s, maxLabelLength) }
 // Second adds a recorded second of a trial. Second counts only the operations of the measurement
 // window.
 func (c *Collector) Second(spec *scenario.Trial, s *measure.Second) {
-	key := keyOf(spec)
 	steps := make([]measure.Steps, 0, 2*len(s.Cells))
 	if s.Phase == measure.Measured {
 		for _, cell := range s.Cells { // without the lock, because this loop takes most of the time
@@ -115,7 +138,7 @@ func (c *Collector) Second(spec *scenario.Trial, s *measure.Second) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.trial(key)
+	t := c.trial(c.key(spec))
 	t.inFlight, t.connections, t.clients = s.InFlight, s.Connections, s.Clients
 	for _, cell := range s.Cells {
 		t.begin(cell.Kind, &c.table)
@@ -224,15 +247,15 @@ func total(h *measure.Histogram) uint64 {
 // EnterPhase records the current phase of the run. The trial is nil while a cluster starts or
 // stops.
 func (c *Collector) EnterPhase(spec *scenario.Trial, phase string) {
-	key := trialKey{}
-	if spec != nil {
-		key = keyOf(spec)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	key := trialKey{}
+	if spec != nil {
+		key = c.key(spec)
+	}
 	if spec != nil && key != c.currentTrial && !slices.ContainsFunc(c.trials, func(t *trial) bool { return t.key == key }) {
 		// A new trial may run on other processes.
-		c.processes, c.names = map[string]*process{}, nil
+		c.processes = nil
 		c.freeze()
 	}
 	c.currentTrial, c.phase = key, label(phase)
@@ -250,7 +273,7 @@ func (c *Collector) EndTrial(spec *scenario.Trial, r *record.Trial) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.trial(keyOf(spec))
+	t := c.trial(c.key(spec))
 	t.inFlight, t.connections, t.clients = 0, 0, 0
 	t.result = &result{throughput: r.PerSecond, p99: p99, verdict: string(r.Verdict.State)}
 	c.currentTrial, c.phase = t.key, endedPhase
@@ -272,23 +295,21 @@ func (c *Collector) Event(e record.Event) {
 	c.events[key] += e.Occurrences()
 }
 
-// Machines stores samples of processes. It serves as the function Machines of a record.Observer.
+// Machines stores samples of processes: the members, and the load generators on all machines. It
+// serves as the function Machines of a record.Observer. A process without a sample, such as a killed
+// member or a lost agent, has no series until its next sample.
 func (c *Collector) Machines(rows []*record.MachineRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.processes = c.processes[:0]
 	for _, r := range rows {
 		if !(r.PID > 0) { // the row describes a machine or a part of a machine
 			continue
 		}
 		name := label(r.Name)
-		p := c.processes[name]
-		if p == nil {
-			if len(c.names) >= maxProcesses {
-				continue
-			}
-			p = &process{}
-			c.processes[name], c.names = p, append(c.names, name)
+		if len(c.processes) >= maxProcesses || slices.ContainsFunc(c.processes, func(p process) bool { return p.name == name }) {
+			continue
 		}
-		p.cpu, p.written, p.resident = r.CPU(), r.WriteBytes, r.RSS
+		c.processes = append(c.processes, process{name, r.CPU(), r.WriteBytes, r.RSS})
 	}
 }

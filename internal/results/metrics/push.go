@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -41,6 +42,8 @@ type Pusher struct {
 	pushes, failed int
 	lastError      error // reason of the last failed push
 	latestPush     int64 // time of the latest push in milliseconds
+	// series contains the series that the server may have, by their encoded labels.
+	series map[string]bool
 }
 
 // StartPushing starts to push metrics. Each series receives the labels `job` and `instance`, which
@@ -51,15 +54,20 @@ func StartPushing(destination *Destination, source prometheus.Gatherer, run, ins
 	if err != nil {
 		return nil, err
 	}
+	p.start()
+	return p, nil
+}
+
+// start starts the goroutine that pushes every five seconds.
+func (p *Pusher) start() {
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	go p.run(ctx)
-	return p, nil
 }
 
 // newPusher returns a pusher without a goroutine, which pushes only in its methods push and Close.
 func newPusher(destination *Destination, source prometheus.Gatherer, run, instance string, getenv func(string) string, now func() time.Time) (*Pusher, error) {
-	p := &Pusher{destination: destination, gatherer: source, now: now, stop: func() {}, done: make(chan struct{})}
+	p := &Pusher{destination: destination, gatherer: source, now: now, stop: func() {}, done: make(chan struct{}), series: map[string]bool{}}
 	var err error
 	if p.user, p.password, p.token, err = destination.credentials(getenv); err != nil {
 		return nil, err
@@ -109,7 +117,17 @@ func (p *Pusher) send(ctx context.Context) error {
 	}
 	// Samples of a series must have increasing times, even if the system clock is set back.
 	p.latestPush = max(p.now().UnixMilli(), p.latestPush+1)
-	body := s2.EncodeSnappy(nil, encodeWrite(families, p.externalLabels, p.latestPush))
+	request, current := encodeWrite(families, p.externalLabels, p.series, p.latestPush)
+	if err := p.post(ctx, s2.EncodeSnappy(nil, request)); err != nil {
+		maps.Copy(p.series, current) // the server may have received the request
+		return err
+	}
+	p.series = current
+	return nil
+}
+
+// post sends a compressed request.
+func (p *Pusher) post(ctx context.Context, body []byte) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.destination.url, bytes.NewReader(body))
 	if err != nil {
 		return err

@@ -2,11 +2,13 @@ package metrics
 
 import (
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -132,25 +134,83 @@ func TestFailedPushes(t *testing.T) {
 	}
 }
 
-// The pusher ends even if the server never replies.
-func TestPushWithoutReply(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// A push ends the series that no longer exist, even if pushes between them failed.
+func TestPushEndsSeries(t *testing.T) {
+	fail := false
+	var latest map[string]received
+	handle := func(w http.ResponseWriter, r *http.Request) {
+		packed, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		body, err := s2.Decode(nil, packed)
+		if err != nil {
+			t.Error(err)
+		}
+		if latest = decodeWrite(t, body); fail {
+			w.WriteHeader(http.StatusBadGateway)
+		}
 	}
-	defer func() { _ = l.Close() }()
-	d, err := ParseDestination("http://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testPusher(t, "", nil, handle)
+	c := newTestCollector()
 	r := prometheus.NewRegistry()
-	p, err := StartPushing(d, r, "run", "host", func(string) string { return "" }, time.Now)
-	if err != nil {
-		t.Fatal(err)
+	r.MustRegister(c)
+	p.gatherer = r
+	phase := func(name string) string {
+		return `__name__="quorumbench_phase",instance="host",job="quorumbench",phase="` + name + `",run="the-run"`
 	}
-	if problem := p.Close(); !strings.Contains(problem, "1 of 1 push ") || !strings.Contains(problem, "no reply within 4s") {
-		t.Errorf("the problem is %q", problem)
+	push := func(enters string, fails bool) (ended int) {
+		fail = fails
+		c.EnterPhase(nil, enters)
+		p.push(t.Context())
+		if s, has := latest[phase(enters)]; !has || s.value != 1 {
+			t.Errorf("the series of the phase %s is %+v", enters, s)
+		}
+		for _, s := range latest {
+			if math.Float64bits(s.value) == math.Float64bits(staleMarker) {
+				ended++
+			}
+		}
+		return ended
 	}
+	for _, step := range []struct {
+		phase string
+		fails bool
+		ended int // series
+	}{{"starting", false, 0}, {"connecting", true, 1}, {"measuring", true, 2}, {"draining", false, 3}, {"draining", false, 0}} {
+		if got := push(step.phase, step.fails); got != step.ended {
+			t.Errorf("in the phase %s, the push ends %d series, not %d", step.phase, got, step.ended)
+		}
+	}
+}
+
+// silent is a server that never replies.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// The pusher ends even if the server never replies. The test runs in simulated time.
+func TestPushWithoutReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, err := ParseDestination("http://127.0.0.1:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := newPusher(d, prometheus.NewRegistry(), "run", "host", func(string) string { return "" }, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.client.Transport = silent{}
+		p.start()
+		time.Sleep(pushInterval + time.Second) // the first push is under way
+		began := time.Now()
+		if problem := p.Close(); !strings.Contains(problem, "1 of 1 push ") || !strings.Contains(problem, "no reply within 4s") || time.Since(began) != pushTimeout {
+			t.Errorf("after %v, the problem is %q", time.Since(began), problem)
+		}
+	})
 }
 
 func TestPushNeedsItsPassword(t *testing.T) {

@@ -37,11 +37,19 @@ const (
 // pair is a label of a series.
 type pair struct{ name, value string }
 
+// staleMarker is the value of a sample that ends a series: StaleNaN in model/value/value.go of
+// github.com/prometheus/prometheus. Without it, Prometheus would repeat the last value of a series
+// for five minutes.
+var staleMarker = math.Float64frombits(0x7ff0000000000002)
+
 // encodeWrite returns a WriteRequest with one sample of each counter, gauge and native histogram.
 // It omits other metrics. All samples have the time `ms` in milliseconds. An external label is
-// added to each series that does not already have a label of this name.
-func encodeWrite(families []*dto.MetricFamily, external []pair, ms int64) (request []byte) {
+// added to each series that does not already have a label of this name. encodeWrite ends each
+// series in `previous` that no longer exists. It also returns the series that exist now, identified
+// by their encoded labels.
+func encodeWrite(families []*dto.MetricFamily, external []pair, previous map[string]bool, ms int64) (request []byte, current map[string]bool) {
 	var series, part, spans []byte
+	current = map[string]bool{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			series = series[:0]
@@ -50,6 +58,7 @@ func encodeWrite(families []*dto.MetricFamily, external []pair, ms int64) (reque
 				part = appendText(part, labelValue, l.value)
 				series = appendMessage(series, seriesLabels, part)
 			}
+			labels := len(series)
 			switch {
 			case m.GetCounter() != nil:
 				series = appendMessage(series, seriesSamples, appendSample(part[:0], m.GetCounter().GetValue(), ms))
@@ -61,10 +70,17 @@ func encodeWrite(families []*dto.MetricFamily, external []pair, ms int64) (reque
 			default:
 				continue
 			}
+			current[string(series[:labels])] = true
 			request = appendMessage(request, requestSeries, series)
 		}
 	}
-	return request
+	for labels := range previous {
+		if !current[labels] {
+			series = appendMessage(append(series[:0], labels...), seriesSamples, appendSample(part[:0], staleMarker, ms))
+			request = appendMessage(request, requestSeries, series)
+		}
+	}
+	return request, current
 }
 
 // labelsOf returns the labels of a series, sorted by name as the protocol requires. It omits labels

@@ -143,7 +143,8 @@ func TestPushContainsEverySeries(t *testing.T) {
 	c.Second(spec("put", 1), second(measure.Measured, 1000, 2))
 	c.Event(record.Event{Kind: "election"})
 	sent := families(t, c)
-	got := decodeWrite(t, encodeWrite(sent, []pair{{"job", "quorumbench"}, {"run", "external"}}, 1234))
+	request, _ := encodeWrite(sent, []pair{{"job", "quorumbench"}, {"run", "external"}}, nil, 1234)
+	got := decodeWrite(t, request)
 	want := 0
 	for _, f := range sent {
 		want += len(f.GetMetric())
@@ -193,7 +194,8 @@ func FuzzEncodeWrite(f *testing.F) {
 			t.Fatal(err)
 		}
 		found := 0
-		for _, r := range decodeWrite(t, encodeWrite(sent, []pair{{"job", "j"}}, ms)) {
+		request, _ := encodeWrite(sent, []pair{{"job", "j"}}, nil, ms)
+		for _, r := range decodeWrite(t, request) {
 			found++
 			if r.ms != ms {
 				t.Errorf("the time is %d, not %d", r.ms, ms)

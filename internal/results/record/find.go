@@ -1,7 +1,6 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,11 +12,15 @@ import (
 const maxDepth = 3
 
 // FindRuns returns the run directories in a folder and in its subfolders, in alphabetical order. It
-// does not follow links, and does not search inside run directories.
-func FindRuns(dir string) (all []string, err error) {
+// does not follow links, and does not search inside run directories. It skips subfolders that cannot
+// be read, so that they do not hide the other runs.
+func FindRuns(dir string) (all []string, err error) { return findRuns(dir, os.ReadDir) }
+
+// findRuns implements FindRuns. It calls readDir to read a folder.
+func findRuns(dir string, readDir func(string) ([]fs.DirEntry, error)) (all []string, err error) {
 	var walk func(dir string, levels int) error
 	walk = func(dir string, levels int) error {
-		entries, err := os.ReadDir(dir)
+		entries, err := readDir(dir)
 		if err != nil {
 			return err
 		}
@@ -26,12 +29,8 @@ func FindRuns(dir string) (all []string, err error) {
 			return nil
 		}
 		for _, e := range entries {
-			if !e.IsDir() || levels == 0 {
-				continue
-			}
-			err := walk(filepath.Join(dir, e.Name()), levels-1)
-			if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) { // the folder may have been removed
-				return err
+			if e.IsDir() && levels > 0 {
+				_ = walk(filepath.Join(dir, e.Name()), levels-1) // skip a subfolder that cannot be read
 			}
 		}
 		return nil

@@ -213,14 +213,14 @@ func connectionFigures() []Figure {
 // costFigures returns the figures about the resource use of the generator and the members.
 func costFigures() []Figure {
 	const uncounted = "the members' disk writes are unknown: this run did not start the members, their file system is in memory, the system reports no writes, or nothing was written"
-	const idle, unseen, unwritten = "no operation completed", "the resource use of the members' processes is unknown", "the number of written keys and bytes is unknown"
+	const idle, unseen, unwritten = "no operation completed, or a worker was lost", "the resource use of the members' processes is unknown", "the number of written keys and bytes is unknown"
 	return []Figure{
 		{Name: "cpu", Field: "client_cpu_seconds", Unit: measure.Seconds, Direction: LowerIsBetter,
-			Meaning: "CPU time that the load generator used, user and system"},
+			Meaning: "CPU time that the load generator used, user and system, without lost workers"},
 		{Name: "cpu-per-op", Field: "client_cpu_ns_per_operation", Title: "gen CPU/op", Unit: measure.Nanoseconds, Direction: LowerIsBetter, MissingReason: idle,
-			Meaning: "`client_cpu_seconds` / `completed_in_window`"},
+			Meaning: "`client_cpu_seconds` / `completed_in_window`; `null` if a worker was lost"},
 		{Name: "rss", Field: "client_max_rss_bytes", Unit: measure.Bytes, Direction: LowerIsBetter,
-			Meaning: "peak resident memory of the load generator"},
+			Meaning: "peak resident memory of the load generator, without lost workers"},
 		{Name: "sampling-cpu", Field: "sampling_cpu_seconds", Unit: measure.Seconds, Direction: LowerIsBetter, MissingReason: "the CPU time spent collecting samples is unknown",
 			Meaning: "CPU time spent collecting the process and machine samples in machines.csv, summed over all machines. The part spent on the generator's machine is also in `client_cpu_seconds`. Absent if the system does not report CPU time"},
 		{Name: "sampling-share", Column: "sampling_cpu_share", Unit: measure.Share, Direction: LowerIsBetter, MissingReason: "the CPU time spent collecting samples is unknown",

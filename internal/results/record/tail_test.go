@@ -1,9 +1,11 @@
 package record
 
 import (
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -114,5 +116,15 @@ func TestFindRunsSearchesThreeLevels(t *testing.T) {
 	}
 	if _, err := FindRuns(filepath.Join(dir, "none")); err == nil {
 		t.Error("FindRuns returns no error for a missing folder")
+	}
+	// A folder on a disk that fails does not hide the runs in other folders.
+	got, err = findRuns(dir, func(name string) ([]fs.DirEntry, error) {
+		if filepath.Base(name) == "b" {
+			return nil, syscall.EIO
+		}
+		return os.ReadDir(name)
+	})
+	if diff := cmp.Diff(want[:2], got); diff != "" || err != nil {
+		t.Error(diff, err)
 	}
 }

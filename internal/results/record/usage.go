@@ -9,8 +9,9 @@ import (
 // Usage is the resource use of the generator, the members and other programs during the window. It
 // also reports the time that the generator added to operations.
 type Usage struct {
+	// CPUSeconds and MaxRSSBytes do not include lost workers, whose resource use is unknown.
 	CPUSeconds  float64  `json:"client_cpu_seconds"`
-	CPUPerOp    *float64 `json:"client_cpu_ns_per_operation"` // null without operations
+	CPUPerOp    *float64 `json:"client_cpu_ns_per_operation"` // null without operations, or if a worker was lost
 	MaxRSSBytes int64    `json:"client_max_rss_bytes"`
 	// SamplingCPUSeconds is the CPU time that was spent on sampling processes and machines, summed
 	// over all machines. It is null if it is not known.
@@ -48,7 +49,9 @@ func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
 	t.ThrottledNS, t.StolenShare, t.BusyShare, t.ForeignShare = o.ThrottledNS, o.StolenShare, o.BusyShare, o.ForeignShare
 	t.WakeDelayNS, t.MeanPausedClients = m.Paused, m.MeanResting
 	t.SamplingCPUSeconds = o.SamplingCPUSeconds
-	t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
+	if !anyLost(m.Parts) { // the operations of a lost worker are known, but not its CPU time
+		t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
+	}
 	t.StoreCosts = t.storeCosts(o, m)
 	if s := o.Store; s != nil {
 		t.StoreCPUSeconds, t.StoreMaxRSSBytes, t.StoreCPUPerOp = new(s.CPUSeconds), new(s.MaxRSSBytes), perOperation(s.CPUSeconds, m.Done)

@@ -44,7 +44,8 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// overlay shows several runs in one report.
+// overlay shows several runs in one report. The page has a sentence about each run that cannot be
+// read.
 func (s *Server) overlay(w http.ResponseWriter, r *http.Request) {
 	if dirs, ok := s.selected(w, r, maxOverlaid); ok {
 		s.writeReport(w, r, dirs...)
@@ -118,12 +119,17 @@ func readSources(dirs []string) (sources []*history.Source, unreadable []string)
 	for _, dir := range dirs {
 		source, err := history.ReadRun(dir, figures)
 		if err != nil {
-			unreadable = append(unreadable, text.Line(fmt.Sprintf("A run was left out: %v.", err), text.MaxOutput))
+			unreadable = append(unreadable, leftOut(err))
 			continue
 		}
 		sources = append(sources, source)
 	}
 	return sources, unreadable
+}
+
+// leftOut returns a sentence about a run that cannot be read because of err.
+func leftOut(err error) string {
+	return text.Line(fmt.Sprintf("A run was left out because it cannot be read: %v. Restore its files from a copy, or remove its folder.", err), text.MaxOutput)
 }
 
 // acquireRendering waits until a report may be written. It limits the number of reports that are
@@ -139,18 +145,40 @@ func (s *Server) acquireRendering(ctx context.Context) (release func(), ok bool)
 	}
 }
 
-// writeReport writes one report for the given runs.
+// openRuns reads run directories and the events of their trials. For each run that cannot be read,
+// unreadable contains a sentence.
+func openRuns(dirs []string) (runs []*record.Run, unreadable []string) {
+	for _, dir := range dirs {
+		run, err := record.Open(dir)
+		if err != nil {
+			unreadable = append(unreadable, leftOut(err))
+			continue
+		}
+		run.ReadEvents(dir)
+		runs = append(runs, run)
+	}
+	return runs, unreadable
+}
+
+// writeReport writes one report for the given runs. It leaves out runs that cannot be read, unless
+// no run can be read.
 func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...string) {
 	release, ok := s.acquireRendering(r.Context())
 	if !ok {
 		return
 	}
 	defer release()
-	runs, run, err := record.OpenAll(dirs)
+	runs, unreadable := openRuns(dirs)
+	if len(runs) == 0 {
+		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown, because no selected run can be read. "+unreadable[0])
+		return
+	}
+	run, err := record.Join(runs)
 	if err != nil {
 		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")
 		return
 	}
+	run.Problems = append(run.Problems, unreadable...)
 	var b bytes.Buffer
 	if err := web.HTML(&b, run, compare.AppendFirstRunComparisons(compare.EvaluateParts(run), runs)); err != nil {
 		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown: "+err.Error()+".")

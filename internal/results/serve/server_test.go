@@ -128,22 +128,28 @@ func TestReportsOfOneAndSeveralRuns(t *testing.T) {
 	}
 }
 
-// The history leaves out runs that cannot be read. If no run has figures, the history is refused.
-func TestHistoryLeavesOutUnreadableRuns(t *testing.T) {
+// The history and the report of several runs leave out runs that cannot be read, and the list shows
+// such runs. If no run has figures, the history is refused.
+func TestUnreadableRunsDoNotHideOthers(t *testing.T) {
 	dir := t.TempDir()
 	put(t, short("a", 0, "3.6.0"), dir, "a")
 	put(t, short("b", 1, "3.6.0"), dir, "b")
 	write(t, `{"schema":"`+record.RunSchema+`","state":"complete","name":"none","started":"2026-03-01T12:00:00Z","trials":[]}`, dir, "none", "run.json")
 	s := newServer(t, dir, Options{})
 	write(t, "{", dir, "b", "run.json")
+	leftOutB := "A run was left out because it cannot be read: " + filepath.Join(dir, "b", "run.json") + ": "
 	for path, want := range map[string]struct {
 		status int
 		text   string
 	}{
-		"/history?run=a&run=b":    {http.StatusOK, "A run was left out: "},
+		"/history?run=a&run=b":    {http.StatusOK, leftOutB},
 		"/history?run=a&run=none": {http.StatusOK, "<h1>History</h1>"},
 		"/history?run=none":       {http.StatusBadRequest, "no run has a trial with figures"},
 		"/history?run=b":          {http.StatusBadRequest, "no selected run can be read"},
+		"/overlay?run=a&run=b":    {http.StatusOK, leftOutB},
+		"/overlay?run=b&run=a":    {http.StatusOK, "3.6.0"},
+		"/overlay?run=b":          {http.StatusInternalServerError, "no selected run can be read"},
+		"/":                       {http.StatusOK, "/runs/a"},
 	} {
 		if w := get(t, s, path); w.Code != want.status || !strings.Contains(w.Body.String(), want.text) {
 			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)

@@ -158,6 +158,10 @@ func TestErrorsOfWrongCommandLines(t *testing.T) {
 	var all strings.Builder
 	t.Run("lines", func(t *testing.T) {
 		t.Chdir(t.TempDir())
+		// The program finds and removes what killed runs left in these folders, and prints a line.
+		for _, variable := range []string{"TMPDIR", "XDG_CACHE_HOME", "HOME"} {
+			t.Setenv(variable, t.TempDir())
+		}
 		for name, text := range map[string]string{
 			"bad.yaml": "trials: [{store: etcd, operation: putt}]\n", "broken.yaml": "a: [\n", "empty.yaml": "", "full/file": "x",
 		} {
