@@ -269,6 +269,12 @@ bench-verdict:
 hosts-demo: build servers
 	go run ./tools/hostsdemo
 
+# Writes the documentation as a static site, which needs no server, into the folder `site`.
+.PHONY: site
+site:
+	rm -rf site
+	go run ./tools/site
+
 # Draws the pictures of the live view and of a report's overview in the README. Needs Chromium and an
 # otherwise idle machine.
 .PHONY: pictures

@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"bytes"
 	_ "embed" // for the first scenario
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 //go:embed first.yaml
@@ -22,7 +25,8 @@ func (a *commandLine) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FILE.yaml]", Short: "Write a first scenario file with comments", Args: command.ArgsBetween(0, 1, "one file name"),
 		Long: `Write a first scenario file, with comments that explain every key, to ` + firstFile + `
-or FILE.yaml. An existing file is never overwritten.`,
+or FILE.yaml. Write ` + scenario.SchemaFile + ` to the same folder, a JSON Schema with which
+editors complete and check the file. Existing files are never overwritten.`,
 		Example: `  quorumbench init
   quorumbench init mine.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -35,8 +39,33 @@ or FILE.yaml. An existing file is never overwritten.`,
 	}
 }
 
-// writeFirstScenario writes the first scenario to a file that does not exist yet.
+// writeFirstScenario writes the first scenario to a file that does not exist yet, and the schema to
+// the same folder.
 func (a *commandLine) writeFirstScenario(path string) error {
+	if err := createFile(path, []byte(firstScenario)); err != nil {
+		return err
+	}
+	a.Printf("Wrote %s.\n", path)
+	schema, err := scenario.Schema(a.Catalog)
+	if err != nil {
+		return err
+	}
+	schemaPath := filepath.Join(filepath.Dir(path), scenario.SchemaFile)
+	switch existing, err := os.ReadFile(schemaPath); { // #nosec G304 -- in the folder that the user named
+	case err == nil && !bytes.Equal(existing, schema):
+		a.Printf("Kept %s, which has other contents; quorumbench run --schema prints the current schema.\n", schemaPath)
+	case err != nil:
+		if err := createFile(schemaPath, schema); err != nil {
+			return err
+		}
+		a.Printf("Wrote %s, with which editors complete and check scenario files.\n", schemaPath)
+	}
+	a.Printf("Try: quorumbench run --validate %s; quorumbench run %[1]s\n", path)
+	return nil
+}
+
+// createFile writes a file that does not exist yet.
+func createFile(path string, contents []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // #nosec G302 G304 -- the user's own file, without secrets
 	var cause *fs.PathError
 	switch {
@@ -47,13 +76,12 @@ func (a *commandLine) writeFirstScenario(path string) error {
 	case err != nil:
 		return err
 	}
-	if _, err = f.WriteString(firstScenario); err != nil {
+	if _, err = f.Write(contents); err != nil {
 		_ = f.Close() // the first error is returned
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
-	a.Printf("Wrote %s.\nTry: quorumbench run --validate %[1]s; quorumbench run %[1]s\n", path)
 	return nil
 }

@@ -104,6 +104,8 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 		return a.listScenarios()
 	case f.inspect.print:
 		return a.printScenario(args)
+	case f.inspect.schema:
+		return a.printSchema()
 	}
 	if err := f.pods.check(f.isGiven); err != nil {
 		return err

@@ -18,11 +18,12 @@ import (
 const defaultScenario = "quick"
 
 // inspectFlags holds the flags of `run` that only show or check a scenario and run nothing.
-type inspectFlags struct{ list, print, validate, dryRun bool }
+type inspectFlags struct{ list, print, schema, validate, dryRun bool }
 
 func (f *inspectFlags) register(r command.Flags) {
 	r.Toggle("list", &f.list, "list the built-in scenarios, and run nothing")
 	r.Toggle("print", &f.print, "print the file of a built-in scenario, and run nothing")
+	r.Toggle("schema", &f.schema, "print the JSON Schema of scenario files, with which editors complete and check them, and run nothing")
 	r.Toggle("validate", &f.validate, "check the scenario for errors, and run nothing")
 	r.Toggle("dry-run", &f.dryRun, "check the scenario, print the trials in the order in which they would run, and run nothing")
 }
@@ -33,7 +34,7 @@ func (f *inspectFlags) check(args []string, format string) error {
 	for _, of := range []struct {
 		flag string
 		on   bool
-	}{{"--list", f.list}, {"--print", f.print}, {"--validate", f.validate}, {"--dry-run", f.dryRun}} {
+	}{{"--list", f.list}, {"--print", f.print}, {"--schema", f.schema}, {"--validate", f.validate}, {"--dry-run", f.dryRun}} {
 		if of.on {
 			given = append(given, of.flag)
 		}
@@ -47,6 +48,8 @@ func (f *inspectFlags) check(args []string, format string) error {
 		return command.Usage("%s prints only text; remove --format json", given[0])
 	case f.list && len(args) > 0:
 		return command.Usage("--list lists all built-in scenarios and takes no argument; remove %q, or print that scenario with --print", args[0])
+	case f.schema && len(args) > 0:
+		return command.Usage("--schema prints one schema for all scenario files and takes no argument; remove %q", args[0])
 	}
 	return nil
 }
@@ -79,6 +82,16 @@ func (a *commandLine) printScenario(args []string) error {
 		return command.Usage("there is no built-in scenario %q%s", name, nearestScenario(name))
 	}
 	_, err := a.Stdout.Write(file)
+	return err
+}
+
+// printSchema prints the JSON Schema of scenario files.
+func (a *commandLine) printSchema() error {
+	schema, err := scenario.Schema(a.Catalog)
+	if err != nil {
+		return err
+	}
+	_, err = a.Stdout.Write(schema)
 	return err
 }
 

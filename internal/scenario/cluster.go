@@ -278,8 +278,22 @@ func decodeStrict(n *node, store string, target any) (err error) {
 	return where.errorf("cannot read these settings for %s: %s", store, known.GetMessage())
 }
 
+// settingField is a field of a struct with a store's settings: its key in YAML, and its type.
+type settingField struct {
+	name string
+	kind reflect.Type
+}
+
 // settingNames returns the YAML keys of the struct that target points to.
-func settingNames(target any) []string {
+func settingNames(target any) (names []string) {
+	for _, f := range settingFields(target) {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// settingFields returns the fields of the struct that target points to.
+func settingFields(target any) []settingField {
 	t := reflect.TypeOf(target)
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -287,7 +301,7 @@ func settingNames(target any) []string {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
-	var names []string
+	var fields []settingField
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -295,10 +309,10 @@ func settingNames(target any) []string {
 			name = strings.ToLower(f.Name)
 		}
 		if f.IsExported() && name != "-" {
-			names = append(names, name)
+			fields = append(fields, settingField{name, f.Type})
 		}
 	}
-	return names
+	return fields
 }
 
 func describeType(t reflect.Type) string {

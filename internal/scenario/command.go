@@ -87,7 +87,7 @@ func (c *Command) Parameters(mixed bool) []*Parameter {
 	load := &c.draft().load
 	return slices.DeleteFunc(parameters(nil, nil), func(p *Parameter) bool {
 		switch {
-		case p.Meaning == "" || p.Key == "operation" || p.Presentation == &applicationPresentation: // only in files
+		case p.FileOnly || p.Presentation == &applicationPresentation: // only in files
 			return true
 		case p.WholeMix && !mixed:
 			return load.hasKind(func(k kv.Kind) bool { return !p.Operations.contains(k) })

@@ -14,7 +14,7 @@ import (
 // has the form "kill leader at 10s for 3s every 20s repeat 5", and commas separate the faults.
 func faultsValue() value {
 	return typedValue[[]fault.Fault]{
-		field: func(l *Load) *[]fault.Fault { return &l.Faults }, placeholder: "FAULT,...", boundsText: "",
+		field: func(l *Load) *[]fault.Fault { return &l.Faults }, placeholder: "FAULT,...", fileSchema: faultsSchema,
 		fromText: fault.Parse, fromFile: readFaults, format: fault.Text, checkBounds: checkEachFault,
 		isAbsent: func(all []fault.Fault) bool { return len(all) == 0 },
 	}

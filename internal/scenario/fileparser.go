@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -76,9 +77,33 @@ const (
 	inMatrix   filePart = "matrix"
 )
 
+// FileKey is a key that a scenario file can have at the top level.
+type FileKey struct {
+	Key, Meaning string
+	schema       func() jsonSchema // nil for keys that contain parameters
+}
+
 // FileKeys returns the keys that a scenario file can have at the top level.
-func FileKeys() []string {
-	return []string{"name", "description", "seed", "order", "repeats", "until", "hosts", "defaults", "trials"}
+func FileKeys() []FileKey {
+	return []FileKey{
+		{"name", "name of the run", runNameSchema},
+		{"description", "text for the report", textSchema},
+		{"seed", "seed for all random choices", withDefault(integers(0, math.MaxInt64), DefaultSeed)},
+		{"order", "order of the trials; with until, every second round reverses the order written", withDefault(words("random", "written"), "random")},
+		{"repeats", "number of repeats of each trial", withDefault(integers(1, MaxRepeats), 1)},
+		{"until", "repeat until the figures are precise, instead of a fixed number of repeats", repeatRuleSchema},
+		{"hosts", "machines for members and workers", hostsSchema},
+		{"defaults", "parameters of all trials", nil},
+		{"trials", "list of trials", nil},
+	}
+}
+
+// fileKeyNames returns the names of the keys at the top level.
+func fileKeyNames() (names []string) {
+	for _, k := range FileKeys() {
+		names = append(names, k.Key)
+	}
+	return names
 }
 
 // trialKey returns the parameter for a key that a trial can have.
@@ -113,12 +138,12 @@ func (p *fileParser) failUnknownKey(pair pair, part filePart) {
 	_, isTrialKey := p.trialKey(pair.key)
 	knownKeys := trialKeys(p.keys)
 	if part == inFile {
-		knownKeys = FileKeys()
+		knownKeys = fileKeyNames()
 	}
 	switch {
 	case part == inFile && isTrialKey:
 		p.failf(pair.pos, "%s is a key for a trial or for defaults, not for the top level of the file", pair.key)
-	case slices.Contains(FileKeys(), pair.key):
+	case slices.Contains(fileKeyNames(), pair.key):
 		p.failf(pair.pos, "%s is a key for the top level of the file, not for %s", pair.key, part)
 	default:
 		p.failf(pair.pos, "unknown key %q%s", pair.key, cmp.Or(suggest(pair.key, knownKeys), keysListed))

@@ -8,8 +8,9 @@ import (
 )
 
 // FuzzParse searches for a file that makes Parse panic, that Parse accepts although the plan breaks
-// a rule, or that Parse refuses without an error message.
+// a rule or that the JSON Schema refuses, or that Parse refuses without an error message.
 func FuzzParse(f *testing.F) {
+	schema := CompileSchema(f, shelf{})
 	f.Add(quick())
 	for _, name := range []string{"etcd-read-write-mix", "etcd-open-loop-steps"} {
 		data, err := os.ReadFile("../../scenarios/" + name + ".yaml")
@@ -45,6 +46,13 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		checkRounds(t, s)
+		if v, err := EditorValue(data); err != nil {
+			t.Fatal(err)
+		} else if v.(map[string]any)["defaults"] == nil { // the schema also checks defaults that no trial uses
+			if err := schema.Validate(v); err != nil {
+				t.Fatalf("taken, and the JSON Schema refuses it: %v", err)
+			}
+		}
 		if _, err := Parse("f.yaml", data, shelf{}, Options{Scale: 0.01, Store: "slow"}); err != nil {
 			var es Errors
 			if !errors.As(err, &es) || len(es) == 0 {

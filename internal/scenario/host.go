@@ -134,6 +134,17 @@ func (h *Host) checkDir() error {
 // maxHosts is the maximum number of hosts in a scenario.
 const maxHosts = 1000
 
+// hostsSchema returns the JSON Schema of the list of hosts in the file.
+func hostsSchema() jsonSchema {
+	host := objectSchema(map[string]jsonSchema{
+		"name":    runNameSchema().with("description", "name of the host, unique in the file"),
+		"address": lineSchema().with("description", "an IP address; with via: agent, HOST:PORT or unix:PATH; with via: ssh, [USER@]HOST[:PORT]"),
+		"via":     enumSchema(transportNames[:]...).with("default", TransportLocal.String()),
+		"dir":     lineSchema().with("description", "with via: ssh, the folder on the host in which quorumbench writes all files"),
+	}, "name")
+	return jsonSchema{"type": "array", "maxItems": maxHosts, "items": host}
+}
+
 // readHosts reads the list of hosts in the file.
 func readHosts(n *node) ([]Host, error) {
 	if n.kind != list {

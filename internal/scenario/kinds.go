@@ -19,6 +19,7 @@ type typedValue[T any] struct {
 	placeholder, boundsText string // for help: the placeholder of the value and its bounds
 	fromText                func(string) (T, error)
 	format                  func(T) string
+	fileSchema              func() jsonSchema // of the values in a file
 	// The following fields are optional. fromFile reads a value from a file; without it, fromText
 	// is used. checkBounds checks bounds. isAbsent reports whether a value means that the load does
 	// not have the parameter.
@@ -32,8 +33,9 @@ type typedValue[T any] struct {
 	fromJSON func(json.RawMessage) (T, error)
 }
 
-func (t typedValue[T]) hint() string   { return t.placeholder }
-func (t typedValue[T]) bounds() string { return t.boundsText }
+func (t typedValue[T]) hint() string       { return t.placeholder }
+func (t typedValue[T]) bounds() string     { return t.boundsText }
+func (t typedValue[T]) schema() jsonSchema { return t.fileSchema() }
 
 func (t typedValue[T]) parse(l *Load, s string) error {
 	v, err := t.fromText(s)
@@ -125,7 +127,7 @@ func optionalValue[T comparable](t typedValue[T]) typedValue[T] {
 func integerValue[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most int64) typedValue[T] {
 	signed := T(0)-1 < 0
 	t := typedValue[T]{
-		field: field, placeholder: "N", toJSON: identity[T], boundsText: formatRange(least, most),
+		field: field, placeholder: "N", toJSON: identity[T], boundsText: formatRange(least, most), fileSchema: integers(least, most),
 		format: func(n T) string { return fmt.Sprint(n) },
 		fromText: func(s string) (T, error) {
 			n, err := text.ParseInteger(s)
@@ -188,7 +190,7 @@ func percentValue(field func(*Load) *int) value {
 // sizeValue returns a parameter whose value is a number of bytes.
 func sizeValue(field func(*Load) *int, limit int) value {
 	return typedValue[int]{
-		field: field, placeholder: "SIZE", toJSON: identity[int], boundsText: "0 to " + text.FormatSize(limit), format: strconv.Itoa, fromText: text.ParseFlagSize,
+		field: field, placeholder: "SIZE", fileSchema: func() jsonSchema { return sizeSchema(0, float64(limit)) }, toJSON: identity[int], boundsText: "0 to " + text.FormatSize(limit), format: strconv.Itoa, fromText: text.ParseFlagSize,
 		checkBounds: func(c *checks, key string, n int) { c.checkSize(key, n, limit) },
 	}
 }
@@ -198,6 +200,7 @@ func sizeValue(field func(*Load) *int, limit int) value {
 func durationValue(field func(*Load) *time.Duration, limit time.Duration, zero string) typedValue[time.Duration] {
 	return typedValue[time.Duration]{
 		field: field, placeholder: "DURATION", boundsText: "0s to " + text.FormatDuration(limit), fromText: text.ParseDuration, format: text.FormatDuration,
+		fileSchema: durationSchema,
 		checkBounds: func(c *checks, key string, d time.Duration) {
 			switch {
 			case d < 0:
@@ -212,7 +215,7 @@ func durationValue(field func(*Load) *time.Duration, limit time.Duration, zero s
 // positiveDuration returns a parameter whose value is a duration above 0.
 func positiveDuration(field func(*Load) *time.Duration, limit time.Duration) typedValue[time.Duration] {
 	t := durationValue(field, limit, "")
-	t.boundsText = "above 0, up to " + text.FormatDuration(limit)
+	t.boundsText, t.fileSchema = "above 0, up to "+text.FormatDuration(limit), positiveDurationSchema
 	t.fromFile = func(d *draft, key string, n *node) (time.Duration, error) {
 		v, err := parseWord(n, key, text.ParseDuration)
 		if err == nil && v <= 0 {
@@ -241,20 +244,20 @@ func timeoutValue() value {
 // boolValue returns a parameter whose value is true or false.
 func boolValue(field func(*Load) *bool) typedValue[bool] {
 	return typedValue[bool]{
-		field: field, placeholder: "bool", toJSON: identity[bool], format: strconv.FormatBool, fromText: text.ParseBool,
+		field: field, placeholder: "bool", fileSchema: boolSchema, toJSON: identity[bool], format: strconv.FormatBool, fromText: text.ParseBool,
 		fromFile: func(_ *draft, key string, n *node) (bool, error) { return n.boolean(key) },
 	}
 }
 
 // enumValue returns a parameter whose value is a word that parse accepts.
-func enumValue[T fmt.Stringer](field func(*Load) *T, word string, parse func(string) (T, error)) typedValue[T] {
-	return typedValue[T]{field: field, placeholder: word, fromText: parse, format: T.String}
+func enumValue[T fmt.Stringer](field func(*Load) *T, word string, parse func(string) (T, error), schema func() jsonSchema) typedValue[T] {
+	return typedValue[T]{field: field, placeholder: word, fromText: parse, format: T.String, fileSchema: schema}
 }
 
 // textValue returns a parameter whose value is any text. bounds describes the valid values in help.
 func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typedValue[T] {
 	return typedValue[T]{
-		field: field, placeholder: word, boundsText: bounds,
+		field: field, placeholder: word, boundsText: bounds, fileSchema: textSchema,
 		fromText: func(s string) (T, error) { return T(s), nil },
 		fromFile: func(_ *draft, key string, n *node) (T, error) {
 			s, err := n.scalarText(key)
@@ -270,7 +273,7 @@ func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typ
 // trial.
 func rateValue() value {
 	return typedValue[Rate]{
-		field: func(l *Load) *Rate { return &l.Rate }, placeholder: "R", boundsText: "above 0, up to 10^7", format: Rate.String,
+		field: func(l *Load) *Rate { return &l.Rate }, placeholder: "R", boundsText: "above 0, up to 10^7", fileSchema: rateSchema, format: Rate.String,
 		fromText: func(s string) (Rate, error) {
 			n, err := text.ParseNumber(s)
 			return Rate{PerSecond: n}, err

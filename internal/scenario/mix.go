@@ -15,7 +15,7 @@ import (
 // after a colon, as in get:local=40.
 func mixValue() value {
 	return typedValue[[]Operation]{
-		field: func(l *Load) *[]Operation { return &l.Mix }, placeholder: "OPERATION=WEIGHT,...", boundsText: "weights from 1e-9 to 1e9",
+		field: func(l *Load) *[]Operation { return &l.Mix }, placeholder: "OPERATION=WEIGHT,...", boundsText: "weights from 1e-9 to 1e9", fileSchema: mixSchema,
 		fromText: parseMix, format: mixText, toJSON: encodeMix, fromJSON: decodeMix,
 	}
 }

@@ -79,7 +79,7 @@ func (p *fileParser) checkExec(trials []*builder) {
 // returns only the key. This includes unknown keys, because such a key may be a misspelled "user".
 func (a Assignment) Redacted(apps []application.Application) string {
 	key, entry, _ := strings.Cut(a.Key, ".")
-	known := slices.Contains(trialKeys(byKey(Parameters(apps))), key) || slices.Contains(FileKeys(), key)
+	known := slices.Contains(trialKeys(byKey(Parameters(apps))), key) || slices.Contains(fileKeyNames(), key)
 	if !known || key == "user" || entry == "user" || key == "endpoints" && strings.ContainsAny(a.Value, "@?#") {
 		return leadingWord(a.Key)
 	}
@@ -123,7 +123,7 @@ func (p *fileParser) readAssignments() {
 		case key == "store" || key == "version" || key == "exec":
 			p.failf(at, "choose the server with --store NAME[@VERSION] or --exec PATH")
 			continue
-		case !ok && slices.Contains(FileKeys(), key), ok && k.trialOnly, key == "baseline" && !nested:
+		case !ok && slices.Contains(fileKeyNames(), key), ok && k.trialOnly, key == "baseline" && !nested:
 			p.failf(at, "%s is not a parameter of a load or a cluster, so --set cannot change it; set a key of a trial, as in clients=200", key)
 			continue
 		case !ok:

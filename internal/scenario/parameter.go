@@ -16,8 +16,11 @@ type Parameter struct {
 	Key string
 	// Flag is the name of the flag in `bench` commands, if it differs from Key.
 	Flag string
-	// Meaning is a phrase for help.
+	// Meaning is a phrase for help and for the JSON Schema.
 	Meaning string
+	// FileOnly is set if only scenario files have the parameter, so that no command has a flag for
+	// it.
+	FileOnly bool
 	// Range describes the valid values. If it is empty, the description in value applies.
 	Range string
 	// DifferenceName is the parameter's name in sentences about differences between two loads.
@@ -44,6 +47,7 @@ type Parameter struct {
 	notInMatrix bool // allowed in a trial and in defaults, but not in matrix
 	value       value
 	readFile    func(d *draft, key string, n *node) error // reads a value from a file; if nil, value.read is used
+	fileSchema  func() jsonSchema                         // of the values in a file; if nil, value.schema is used
 }
 
 // operations is a named set of operations. The zero value means all operations.
@@ -90,6 +94,8 @@ type value interface {
 	// hint returns the placeholder for the value in help. bounds describes the valid values.
 	hint() string
 	bounds() string
+	// schema returns the JSON Schema of the values in a file.
+	schema() jsonSchema
 	// parse reads a value from a flag, and read reads a value from a file. Neither checks bounds,
 	// except for values that do not fit into the field.
 	parse(l *Load, text string) error

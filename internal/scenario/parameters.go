@@ -37,13 +37,18 @@ func ParametersOf(loads ...*Load) []*Parameter {
 // parameters returns all parameters. settings are the parameters of applications.
 func parameters(apps []application.Application, settings []*Parameter) []*Parameter {
 	all := []*Parameter{
-		{Key: "name", trialOnly: true, readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.name })},
-		{Key: "matrix", trialOnly: true},
-		{Key: "steps", trialOnly: true},
-		{Key: "repeats", notInMatrix: true, readFile: intoDraft(readRepeats, func(d *draft) *int { return &d.repeats }),
-			column: &column{title: "repeat", cell: repeatLabel, optional: true, emptyText: "1 of 1"}},
+		{Key: "name", Meaning: "name of the trial, unique in the file; {KEY} stands for the value of a key", trialOnly: true, fileSchema: trialNameSchema,
+			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.name })},
+		{Key: "matrix", Meaning: "a list of values for each key; defines one trial for each combination of values, with the last key changing fastest", trialOnly: true},
+		{Key: "steps", Meaning: "list of values; defines one trial for each value. The steps change faster than all keys of matrix", trialOnly: true},
+		{Key: "repeats", Meaning: "number of repeats of this trial", notInMatrix: true, fileSchema: integers(1, MaxRepeats),
+			readFile: intoDraft(readRepeats, func(d *draft) *int { return &d.repeats }),
+			column:   &column{title: "repeat", cell: repeatLabel, optional: true, emptyText: "1 of 1"}},
 	}
 	all = append(all, clusterParameters()...)
+	for _, p := range all {
+		p.FileOnly = true
+	}
 	all = append(all, operationParameters()...)
 	all = append(all, keyParameters()...)
 	all = append(append(all, applicationParameter(apps)), settings...)
@@ -53,36 +58,48 @@ func parameters(apps []application.Application, settings []*Parameter) []*Parame
 
 func clusterParameters() []*Parameter {
 	return []*Parameter{
-		{Key: "store", readFile: setStore, column: &column{cell: func(t *Trial) string { return t.Cluster.label() }}},
-		{Key: "members", readFile: intoDraft((*node).int, func(d *draft) *int { return &d.cluster.Members })},
-		{Key: "members-on", readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.cluster.Hosts })},
-		{Key: "version", readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.cluster.Version })},
-		{Key: "exec", readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.cluster.Exec })},
-		{Key: "label", readFile: setLabel},
-		{Key: "baseline", notInMatrix: true},
-		{Key: "settings", readFile: setSettings},
-		{Key: "env", readFile: setEnv, column: &column{title: "environment", cell: environmentLabel, optional: true, emptyText: "-"}},
-		{Key: "endpoints", readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.runningCluster.Endpoints })},
-		{Key: "tls", readFile: setTLS},
-		{Key: "user", notInMatrix: true, readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.runningCluster.User })},
-		{Key: "dial-timeout", readFile: intoDraft(wordReader(text.ParseDuration), func(d *draft) *time.Duration { return &d.runningCluster.DialTimeout })},
-		{Key: "data-dir", readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.runningCluster.DataDir })},
+		{Key: "store", Meaning: "name of the store, or a mapping with name and any of version, exec, label, settings, env, members",
+			readFile: setStore, column: &column{cell: func(t *Trial) string { return t.Cluster.label() }}},
+		{Key: "members", Meaning: "number of members to start", fileSchema: withDefault(integers(1, kv.MaxMembers), DefaultMembers),
+			readFile: intoDraft((*node).int, func(d *draft) *int { return &d.cluster.Members })},
+		{Key: "members-on", Meaning: "hosts for the members, which are assigned in turn", fileSchema: wordsSchema,
+			readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.cluster.Hosts })},
+		{Key: "version", Meaning: "version of the server", fileSchema: lineSchema,
+			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.cluster.Version })},
+		{Key: "exec", Meaning: "path of another server binary", fileSchema: lineSchema,
+			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.cluster.Exec })},
+		{Key: "label", Meaning: "name of this version or build in tables", fileSchema: func() jsonSchema { return lineSchema().with("maxLength", maxLabel) }, readFile: setLabel},
+		{Key: "baseline", Meaning: "cluster to compare with", notInMatrix: true},
+		{Key: "settings", Meaning: "settings of the store", readFile: setSettings},
+		{Key: "env", Meaning: "environment variables of the members", fileSchema: envSchema,
+			readFile: setEnv, column: &column{title: "environment", cell: environmentLabel, optional: true, emptyText: "-"}},
+		{Key: "endpoints", Meaning: "members of a running cluster, instead of starting one", fileSchema: endpointsSchema,
+			readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.runningCluster.Endpoints })},
+		{Key: "tls", Meaning: "TLS settings for a running cluster: cacert, cert, key (PEM files) and insecure-skip-tls-verify; {} uses TLS and trusts the system's authorities",
+			fileSchema: tlsSchema, readFile: setTLS},
+		{Key: "user", Meaning: "user of a running cluster; NAME:env:VARIABLE reads the password from a variable. The password is not recorded", notInMatrix: true, fileSchema: userSchema,
+			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.runningCluster.User })},
+		{Key: "dial-timeout", Meaning: "timeout for connecting", fileSchema: durationSchema,
+			readFile: intoDraft(wordReader(text.ParseDuration), func(d *draft) *time.Duration { return &d.runningCluster.DialTimeout })},
+		{Key: "data-dir", Meaning: "data folder of a running cluster's member on this machine; fdatasync is timed there after each load", fileSchema: lineSchema,
+			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.runningCluster.DataDir })},
 	}
 }
 
 // operationParameters returns the parameters for operations and clients.
 func operationParameters() []*Parameter {
 	return []*Parameter{
-		{Key: "operation", Meaning: "operation to send", readFile: setOperation, column: &column{cell: func(t *Trial) string { return t.Load.mixLabel() }}},
+		{Key: "operation", Meaning: "operation to send", FileOnly: true, fileSchema: func() jsonSchema { return enumSchema(operationNames()...) }, readFile: setOperation, column: &column{cell: func(t *Trial) string { return t.Load.mixLabel() }}},
 		{Key: "mix", Meaning: "operations with weights, for example put=20,get=80 or get:local=40", DifferenceName: "the operations",
 			value: mixValue(), readFile: setMix},
-		{Key: "consistency", Meaning: "consistency of reads: linearizable (l), local (s) or lease, if the store supports it", Operations: readOperations,
+		{Key: "consistency", Meaning: "consistency of reads: linearizable (l), local (s) or lease, if the store supports it", Operations: readOperations, fileSchema: consistencySchema,
 			readFile: intoDraft(wordReader(kv.ParseConsistency), func(d *draft) *kv.Consistency { return &d.consistency }),
 			column:   &column{cell: func(t *Trial) string { return t.Load.consistencyLabel() }}},
 		{Key: "target", Meaning: "members that receive the load: any (the given endpoints), all (every member in turn), leader, followers or member:N", DifferenceName: "the target", column: &column{},
-			value: enumValue(func(l *Load) *kv.Target { return &l.Target }, "WHICH", kv.ParseTarget)},
+			value: enumValue(func(l *Load) *kv.Target { return &l.Target }, "WHICH", kv.ParseTarget, targetSchema)},
 		{Key: "connections", Flag: "conns", Meaning: "number of connections", DifferenceName: "the connections", Presentation: &connectionsPresentation, column: &column{},
-			value: integerValue(func(l *Load) *int { return &l.Connections }, 1, MaxConnections)},
+			fileSchema: integers(1, math.MaxInt64), // a larger number than MaxConnections is reduced to the number of clients
+			value:      integerValue(func(l *Load) *int { return &l.Connections }, 1, MaxConnections)},
 		{Key: "clients", Meaning: "number of clients, each with one operation outstanding", DifferenceName: "the clients", Presentation: &clientsPresentation, ClosedLoop: true, column: &column{},
 			value: integerValue(func(l *Load) *int { return &l.Clients }, 1, MaxClients)},
 		{Key: "new-connection", Meaning: "open a new connection for each operation; the operation's time includes connecting",
@@ -92,7 +109,7 @@ func operationParameters() []*Parameter {
 			value: boolValue(func(l *Load) *bool { return &l.NewConnection })},
 		{Key: "threads", Meaning: "number of event loops in the load generator, or in each worker; 0 chooses automatically",
 			value: integerValue(func(l *Load) *int { return &l.Threads }, 0, maxThreads)},
-		{Key: "workers-on", readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.workerHosts })},
+		{Key: "workers-on", Meaning: "hosts for the workers, which are assigned in turn", FileOnly: true, fileSchema: wordsSchema, readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.workerHosts })},
 		{Key: "workers", Meaning: "number of workers that share the load",
 			column: &column{cell: workersLabel, optional: true, emptyText: "1"},
 			value:  integerValue(func(l *Load) *uint32 { return &l.Workers }, 1, MaxWorkers)},
@@ -113,7 +130,7 @@ func keyParameters() []*Parameter {
 			value: keySpaceValue()},
 		{Key: "prefix", Meaning: "prefix of every key", DifferenceName: "the key's prefix", Presentation: &keySizePresentation, value: prefixValue()},
 		{Key: "distribution", Meaning: "how keys are chosen: sequential, uniform, zipfian[:THETA] or hotspot[:KEYS:OPERATIONS]", DifferenceName: "the distribution of keys", Presentation: &keysPresentation,
-			value: optionalValue(enumValue(func(l *Load) *Distribution { return &l.Distribution }, "NAME", ParseDistribution)), readFile: setDistribution},
+			value: optionalValue(enumValue(func(l *Load) *Distribution { return &l.Distribution }, "NAME", ParseDistribution, distributionSchema)), readFile: setDistribution},
 		{Key: "preload", Meaning: "write every key before the load starts, so that writes replace existing values", DifferenceName: "the preload",
 			value: boolValue(func(l *Load) *bool { return &l.Preload })},
 
@@ -135,16 +152,16 @@ func keyParameters() []*Parameter {
 
 		{Key: "txn-keys", Flag: "txn-ops", Meaning: "number of keys that each transaction writes", DifferenceName: "the number of keys per transaction", Presentation: &transactionPresentation, Operations: txnOperations,
 			value: integerValue(func(l *Load) *int { return &l.TxnKeys }, 1, MaxTxnKeys)},
-		{Key: "stm", Operations: stmOperations, readFile: setSTM},
+		{Key: "stm", Meaning: "settings of stm operations", FileOnly: true, Operations: stmOperations, readFile: setSTM},
 		{Key: "stm.keys", Flag: "keys-per-txn", Meaning: "number of different keys that each transaction reads", DifferenceName: "the number of keys per stm transaction", Presentation: &transactionPresentation, Operations: stmOperations,
 			value: integerValue(stmField(func(t *STM) *int { return &t.KeysPerTxn }), 1, maxSTMKeys)},
 		{Key: "stm.write-percent", Flag: "txn-wr-percent", Meaning: "percentage of the keys that the transaction reads and then also writes", DifferenceName: "the percentage of keys that an stm transaction writes", Presentation: &transactionPresentation, Operations: stmOperations,
 			value: percentValue(stmField(func(t *STM) *int { return &t.WritePercent }))},
 		{Key: "stm.isolation", Flag: "isolation", Meaning: "isolation level: read committed (c), repeatable reads (r), serializable (s) or serializable snapshot (ss)", DifferenceName: "the isolation of stm transactions", Presentation: &transactionPresentation, Operations: stmOperations,
-			value: enumValue(stmField(func(t *STM) *kv.Isolation { return &t.Isolation }), "c|r|s|ss", kv.ParseIsolation)},
+			value: enumValue(stmField(func(t *STM) *kv.Isolation { return &t.Isolation }), "c|r|s|ss", kv.ParseIsolation, valueNames(0, kv.NumIsolations))},
 		{Key: "stm.locker", Flag: "stm-locker", DifferenceName: "the locker of stm transactions", Presentation: &transactionPresentation, Operations: stmOperations,
 			Meaning: "lock around each transaction: none (stm), a mutex implemented with keys (lock-client) or the store's lock service (lock-rpc)",
-			value:   enumValue(stmField(func(t *STM) *kv.Locker { return &t.Locker }), "stm|lock-client|lock-rpc", kv.ParseLocker)},
+			value:   enumValue(stmField(func(t *STM) *kv.Locker { return &t.Locker }), "stm|lock-client|lock-rpc", kv.ParseLocker, valueNames(0, kv.NumLockers))},
 	}
 }
 
@@ -152,7 +169,7 @@ func keyParameters() []*Parameter {
 // compaction, comparing the members' data, and cleanup.
 func extraParameters() []*Parameter {
 	return []*Parameter{
-		{Key: "watch", readFile: setWatch, column: &column{title: "watchers", cell: func(t *Trial) string { return t.Load.watchLabel() }, optional: true, emptyText: "none"}},
+		{Key: "watch", Meaning: "watchers during the load", FileOnly: true, readFile: setWatch, column: &column{title: "watchers", cell: func(t *Trial) string { return t.Load.watchLabel() }, optional: true, emptyText: "none"}},
 		{Key: "watch.watchers", Flag: "watchers", Meaning: "number of watchers", DifferenceName: "the watchers",
 			value: integerValue(watchField(func(w *Watch) *int { return &w.Watchers }), 1, MaxWatchers)},
 		{Key: "watch.streams", Flag: "streams", Meaning: "number of watch streams", DifferenceName: "the watch streams", Range: "1 to `watchers`",
@@ -166,7 +183,7 @@ func extraParameters() []*Parameter {
 		{Key: "watch.prev-kv", Flag: "prevkv", Meaning: "watch events also contain the previous value", DifferenceName: "the previous values in watch events",
 			value: boolValue(watchField(func(w *Watch) *bool { return &w.PrevKV }))},
 		{Key: "watch.mode", Flag: "watch-mode", Meaning: "kind of watch: stream, persistent, or once (after each event, a read sets the watch again)", DifferenceName: "the watch mode",
-			value: optionalValue(enumValue(watchField(func(w *Watch) *kv.WatchMode { return &w.Mode }), "stream|once|persistent", kv.ParseWatchMode))},
+			value: optionalValue(enumValue(watchField(func(w *Watch) *kv.WatchMode { return &w.Mode }), "stream|once|persistent", kv.ParseWatchMode, valueNames(kv.StreamWatch, kv.NumWatchModes)))},
 		{Key: "watch.key", Flag: "watch-key", Meaning: "watch only this key, which must not be one of the load's keys", DifferenceName: "the watched key",
 			value: watchedKeyValue()},
 		{Key: "watch.earlier-events", Flag: "events", Meaning: "number of earlier events that each watcher must receive before the load ends", DifferenceName: "the earlier events that watchers must receive", Presentation: &windowPresentation,
@@ -174,7 +191,7 @@ func extraParameters() []*Parameter {
 		{Key: "watch.created-in-window", Flag: "created-in-window", Meaning: "create the watchers when the measurement window opens", DifferenceName: "whether watchers are created in the window",
 			value: boolValue(watchField(func(w *Watch) *bool { return &w.CreatedInWindow }))},
 
-		{Key: "compact", readFile: setCompact},
+		{Key: "compact", Meaning: "compactions during the load", FileOnly: true, readFile: setCompact},
 		{Key: "compact.every", Flag: "compact-interval", Meaning: "compact the store at this interval during the load; 0 means never", DifferenceName: "the time between compactions", Features: []kv.Feature{kv.Compaction}, Presentation: &compactionPresentation,
 			value: optionalValue(durationValue(func(l *Load) *time.Duration { return &l.Compact.Interval }, MaxDuration, "; 0 means never"))},
 		{Key: "compact.behind", Flag: "compact-index-delta", Meaning: "number of revisions that each compaction keeps before the current revision", DifferenceName: "the revisions that a compaction keeps", Presentation: &compactionPresentation,
@@ -187,7 +204,7 @@ func extraParameters() []*Parameter {
 		{Key: "verify", Meaning: "record every operation, and verify the store's responses after the load", Features: []kv.Feature{kv.WriteOrder},
 			DifferenceName: "whether every operation is recorded and verified", Presentation: &verifyPresentation,
 			value: optionalValue(boolValue(func(l *Load) *bool { return &l.Verify }))},
-		{Key: "faults", // bench has no such flag, because it measures running clusters
+		{Key: "faults", Meaning: "faults to inject", FileOnly: true, // bench has no such flag, because it measures running clusters
 			DifferenceName: "the faults", Presentation: &faultsPresentation, column: &column{title: "faults", cell: func(t *Trial) string { return fault.Text(t.Load.Faults) }, optional: true, emptyText: "none"},
 			value: faultsValue()},
 
@@ -211,7 +228,7 @@ func timeParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "arrival", Meaning: "schedule of an open loop: constant (evenly spaced) or poisson (random gaps)", DifferenceName: "the arrival",
 			column: &column{cell: func(t *Trial) string { return t.Load.arrivalLabel() }},
-			value:  enumValue(func(l *Load) *Arrival { return &l.Arrival }, "constant|poisson", ParseArrival)},
+			value:  enumValue(func(l *Load) *Arrival { return &l.Arrival }, "constant|poisson", ParseArrival, valueNames(Closed, Recorded))},
 		{Key: "rate", Meaning: "number of operations that become due per second, no matter how slow the store is (open loop); 0 means a closed loop", DifferenceName: "the rate per second", OpenLoop: true,
 			value: rateValue()},
 		{Key: "total", Meaning: "number of operations to measure", DifferenceName: "the total number of operations", Presentation: &windowPresentation,
@@ -225,7 +242,7 @@ func timeParameters() []*Parameter {
 			value: timeoutValue()},
 		{Key: "max-in-flight", Meaning: "maximum number of operations in flight in an open loop", DifferenceName: "the limit of operations in flight", OpenLoop: true,
 			value: integerValue(func(l *Load) *int { return &l.MaxInFlight }, 1, MaxInFlight)},
-		{Key: "scale-duration", readFile: intoDraft((*node).boolean, func(d *draft) *bool { return &d.scaleDuration })},
+		{Key: "scale-duration", Meaning: "--scale also changes duration and warmup", FileOnly: true, fileSchema: boolSchema, readFile: intoDraft((*node).boolean, func(d *draft) *bool { return &d.scaleDuration })},
 		{Key: "allow-volatile", Meaning: "accept writes that are not durable, without making the verdict suspect",
 			value: boolValue(func(l *Load) *bool { return &l.AllowVolatile })},
 	}
@@ -278,6 +295,7 @@ func prefixValue() value {
 // given, it must not be empty.
 func watchedKeyValue() value {
 	t := textValue(watchField(func(w *Watch) *[]byte { return &w.Key }), "KEY", oneByte)
+	t.fileSchema = keySchema
 	t.fromFile = func(d *draft, key string, n *node) ([]byte, error) {
 		s, err := n.scalarText(key)
 		if err == nil && s == "" {
@@ -302,6 +320,7 @@ type keysPerWatcherValue struct{ typedValue[uint64] }
 func newKeysPerWatcherValue() value {
 	v := keysPerWatcherValue{integerValue(watchField(func(w *Watch) *uint64 { return &w.KeysPerWatcher }), 1, maxKeySpace)}
 	number := v.typedValue
+	v.fileSchema = func() jsonSchema { return integerSchema(1, maxKeySpace).orWord(allKeysWord) }
 	v.isAbsent = nil // 0 is not absent: it means 1
 	v.format = func(n uint64) string { return strconv.FormatUint(max(n, 1), 10) }
 	v.toJSON = func(n uint64) any { return max(n, 1) }

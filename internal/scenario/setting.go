@@ -14,6 +14,8 @@ import (
 type setting struct {
 	application.Parameter
 	applications []string // names of the applications that have this parameter
+	// severalDefaults is set if the applications have different defaults.
+	severalDefaults bool
 }
 
 // settingParameters returns the parameters of applications.
@@ -36,6 +38,7 @@ func settings(apps []application.Application) (all []*setting) {
 				byKey[p.Key], all = s, append(all, s)
 			}
 			s.applications = append(s.applications, d.Name)
+			s.severalDefaults = s.severalDefaults || s.Default != p.Default
 			s.Min, s.Max = min(s.Min, p.Min), max(s.Max, p.Max)
 		}
 	}
@@ -45,6 +48,8 @@ func settings(apps []application.Application) (all []*setting) {
 var unitWords = map[application.Unit]string{application.Integer: "N", application.Number: "X", application.Seconds: "DURATION", application.Bytes: "SIZE"}
 
 func (s *setting) hint() string { return unitWords[s.Unit] }
+
+func (s *setting) schema() jsonSchema { return settingSchema(&s.Parameter) }
 
 func (s *setting) bounds() string {
 	if s.Unit == application.Integer || s.Unit == application.Number && s.Min == math.Trunc(s.Min) && s.Max == math.Trunc(s.Max) {
@@ -96,8 +101,10 @@ func (s *setting) decode(*Load, json.RawMessage) error { return nil }
 
 // applicationParameter returns the parameter that names a load's application.
 func applicationParameter(apps []application.Application) *Parameter {
-	name := textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(application.Names(apps), "`, `")+"`")
-	return &Parameter{Key: "application", DifferenceName: "the application", Presentation: &applicationPresentation, value: applicationNameValue{name},
+	names := application.Names(apps)
+	name := textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(names, "`, `")+"`")
+	name.fileSchema = words(append(names, "")...) // an empty name replaces an application in defaults
+	return &Parameter{Key: "application", Meaning: "load of an application, instead of operations on a key space", FileOnly: true, DifferenceName: "the application", Presentation: &applicationPresentation, value: applicationNameValue{name},
 		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, emptyText: "none"}}
 }
 

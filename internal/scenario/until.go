@@ -66,6 +66,15 @@ func readRepeatRule(n *node) (u RepeatRule, err error) {
 	return u, err
 }
 
+// repeatRuleSchema returns the JSON Schema of the mapping in the file.
+func repeatRuleSchema() jsonSchema {
+	return objectSchema(map[string]jsonSchema{
+		"precision": shareSchema().with("description", "maximum distance of the 95 % interval's ends from the figure"),
+		"at-most":   positiveDurationSchema().with("description", "time limit for the run").with("default", text.FormatDuration(DefaultTimeLimit)),
+		"metrics":   wordsSchema().with("description", "figures that must be precise").with("default", defaultMetrics()),
+	}, "precision")
+}
+
 // ParseTimeLimit parses the time limit for a run.
 func ParseTimeLimit(s string) (time.Duration, error) {
 	d, err := text.ParseDuration(s)

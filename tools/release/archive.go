@@ -22,14 +22,15 @@ type document struct {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// documents returns the files of an archive: the binary, the licences, the readme, the man pages
-// and the completions.
+// documents returns the files of an archive: the binary, the licences, the readme, the JSON Schema
+// of scenario files, the man pages and the completions.
 func (r *release) documents(b *build) ([]document, error) {
 	all := []document{
 		{program, b.binary, 0o755},
 		{"LICENSE", filepath.Join(r.source.dir, "LICENSE"), 0o644},
 		{"README.md", filepath.Join(r.source.dir, "README.md"), 0o644},
 		{licensesName, b.licenses, 0o644},
+		{"scenario.schema.json", filepath.Join(r.source.dir, "scenarios", "scenario.schema.json"), 0o644},
 	}
 	for _, dir := range []string{"man", "completions"} {
 		entries, err := os.ReadDir(filepath.Join(r.work, dir))

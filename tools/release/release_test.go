@@ -169,7 +169,7 @@ func checkContents(t *testing.T, r *release, files map[string][]byte) {
 			t.Errorf("%s: %d components for %d modules", b.name(), len(bill.Components), len(b.modules))
 		}
 		packed := unpack(t, files[b.name()+".tar.gz"])
-		for _, name := range []string{"quorumbench", "LICENSE", "README.md", "man/quorumbench.1", "completions/_quorumbench"} {
+		for _, name := range []string{"quorumbench", "LICENSE", "README.md", "scenario.schema.json", "man/quorumbench.1", "completions/_quorumbench"} {
 			if len(packed[b.name()+"/"+name]) == 0 {
 				t.Errorf("the archive of %s/%s lacks %s", b.system, b.arch, name)
 			}

@@ -33,7 +33,7 @@ var flagGroups = []struct {
 	title string
 	names string
 }{
-	{"Scenario flags", "list print validate dry-run set scale trial resume"},
+	{"Scenario flags", "list print schema validate dry-run set scale trial resume"},
 	{"Cluster flags", `endpoints store exec data-dir target cacert cert key insecure-skip-tls-verify user dial-timeout
 		auto-sync-interval target-leader`},
 	{"Load flags", `load mix put-weight get-weight rw-ratio consistency rate put-rate arrival clients conns new-connection

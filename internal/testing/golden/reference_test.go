@@ -90,7 +90,8 @@ func regenerate(t *testing.T, page, text string, unused map[string]func(*block) 
 
 // table returns a Markdown table with a heading. If a cell is empty, table uses the cell that the
 // page has in the same row and column. The last column must not remain empty. If a cell is not
-// empty, the page may add words to it, for example "`all`; `any` with `endpoints`".
+// empty, the page may add words to it, for example "`all`; `any` with `endpoints`". In the last
+// column, the page may only add code marks and a link in parentheses.
 func (b *block) table(head []string, rows [][]string) string {
 	kept := map[string][]string{}
 	for line := range strings.Lines(b.text) {
@@ -110,7 +111,7 @@ func (b *block) table(head []string, rows [][]string) string {
 		last := len(row) - 1
 		if old := kept[row[0]]; old != nil {
 			for i := range row {
-				if row[i] == "" || i < last && strings.HasPrefix(old[i], row[i]) {
+				if row[i] == "" || i < last && strings.HasPrefix(old[i], row[i]) || i == last && plainText(old[i]) == plainText(row[i]) {
 					row[i] = old[i]
 				}
 			}
@@ -121,6 +122,13 @@ func (b *block) table(head []string, rows [][]string) string {
 		line(row)
 	}
 	return to.String()
+}
+
+// plainText returns the text of a cell without code marks and without a link in parentheses at its
+// end.
+func plainText(cell string) string {
+	cell, _, _ = strings.Cut(cell, " ([")
+	return strings.ReplaceAll(cell, "`", "")
 }
 
 // cellsOf returns the cells in a line of a Markdown table, or nil if the line is not part of a

@@ -3,7 +3,6 @@ package golden
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
@@ -23,8 +22,8 @@ func scenarioBlocks() map[string]func(*block) string {
 	all := map[string]func(*block) string{
 		"keys of a file": func(b *block) string {
 			var rows [][]string
-			for _, key := range scenario.FileKeys() {
-				rows = append(rows, []string{code(key)})
+			for _, k := range scenario.FileKeys() {
+				rows = append(rows, []string{code(k.Key), "", "", k.Meaning})
 			}
 			return b.table([]string{"key", "default", "range", "meaning"}, rows)
 		},
@@ -77,7 +76,7 @@ func parameterTable(b *block, of []*scenario.Parameter) string {
 				given = code(text)
 			}
 		}
-		if meaning != "" && p.Key != "operation" && !strings.HasPrefix(meaning, "of ") {
+		if !p.FileOnly {
 			flag = code("--" + p.FlagName())
 		}
 		for _, f := range p.Features {

@@ -49,7 +49,7 @@ func TestParameters(t *testing.T) {
 			features = append(features, f.String())
 		}
 		entry(&all, p.Key,
-			"flag", "--"+p.FlagName(), "takes", p.Hint(), "flag's meaning", p.Meaning, "differs as", p.DifferenceName, "note", p.Note,
+			"flag", "--"+p.FlagName(), "takes", p.Hint(), "meaning", p.Meaning, "differs as", p.DifferenceName, "note", p.Note,
 			"store needs", strings.Join(features, ", "), "of a load", ifSo(p.BelongsToLoad(), "yes"), "open loop only", ifSo(p.OpenLoop, "yes"),
 			"closed loop only", ifSo(p.ClosedLoop, "yes"), "default in flags", p.Text(&of), "range", p.Bounds())
 	}
