@@ -204,7 +204,7 @@ func TestConsecutiveFaults(t *testing.T) {
 		t.Errorf("the sentence is %q", text)
 	}
 	one := OutageSentences(all[:1])
-	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s at 5 s: no operation completed for 1.5 s; the longest gap before the fault was ") || !strings.HasSuffix(one[0], "; all members responded and agreed on a leader again after 2 s") {
+	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s at 5 s: no operation completed for 1.5 s; the longest gap before the fault was ") || !strings.HasSuffix(one[0], "; all members responded and agreed on a leader again 2 s after the fault began") {
 		t.Errorf("one fault gives %q", one)
 	}
 	if none := OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was longer than the longest gap before the fault") {

@@ -58,9 +58,22 @@ func rankingSentences(rows []*analyze.Row) (all []sentence) {
 		if i == maxSentences {
 			break
 		}
-		all = append(all, sentence{Subject: ranking.Fastest.First().Name, Text: report.RankingText(&ranking) + ".", Link: "table"})
+		words := report.RankingText(&ranking)
+		if !isValid(&ranking) {
+			words += "; this is uncertain, because not all of these trials are valid"
+		}
+		all = append(all, sentence{Subject: ranking.Fastest.First().Name, Text: words + ".", Link: "table"})
 	}
 	return all
+}
+
+// isValid reports whether the verdict of all trials in a ranking is valid.
+func isValid(ranking *analyze.Ranking) bool {
+	valid := analyze.JudgeTrials(ranking.Fastest.Trials).State == string(verdict.Valid)
+	for _, s := range ranking.Slower {
+		valid = valid && analyze.JudgeTrials(s.Trials).State == string(verdict.Valid)
+	}
+	return valid
 }
 
 // capacities returns sentences about the intervals that capacity searches found.
@@ -159,6 +172,10 @@ func mainFigures(r *analyze.Row, shown shownTrials, tooShort bool) []sentence {
 		return report.Value(v)
 	}
 	words := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), r.HeadlineTime().Phrase(), figure("p50"), figure("p99"))
+	p99 := record.Registered("p99")
+	if v, _ := r.Figure(&p99); v.Failed {
+		words = fmt.Sprintf("%s, %s p50 %s, no p99 because over 1 %% of the operations failed", figure("ops"), r.HeadlineTime().Phrase(), figure("p50"))
+	}
 	if n := len(r.ComparableTrials()); len(r.Done) > 1 {
 		words += fmt.Sprintf(" (median of %s", text.Plural(uint64(n), "repeat"))
 		if n < len(r.Done) {
