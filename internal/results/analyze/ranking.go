@@ -33,7 +33,7 @@ type SlowerRow struct {
 func RankThroughput(rows []*Row) (rankings []Ranking) {
 	var groups [][]*Row
 	for _, r := range rows {
-		if t := r.First(); len(r.Done) == 0 || t.Open() || t.Load.Application.Name != "" || throughput(r) <= 0 {
+		if t := r.First(); len(r.Done) == 0 || t.Open() || t.Application.Name != "" || throughput(r) <= 0 {
 			continue
 		}
 		i := slices.IndexFunc(groups, func(g []*Row) bool { return hasSameLoad(g[0].First(), r.First()) })

@@ -53,13 +53,13 @@ func TestRankingFollowsTheThroughput(t *testing.T) {
 func TestOnlyEqualLoadsAreRanked(t *testing.T) {
 	rates := map[string]float64{"etcd": 300, "zookeeper": 200, "consul": 100}
 	for name, change := range map[string]func(i int, t *record.Trial){
-		"an open loop":    func(_ int, t *record.Trial) { t.Load.Arrival = scenario.Constant },
-		"other clients":   func(i int, t *record.Trial) { t.Load.Clients += i },
-		"other values":    func(i int, t *record.Trial) { t.Load.ValueSize += i },
+		"an open loop":    func(_ int, t *record.Trial) { t.Arrival = scenario.Constant },
+		"other clients":   func(i int, t *record.Trial) { t.Clients += i },
+		"other values":    func(i int, t *record.Trial) { t.ValueSize += i },
 		"one store":       func(_ int, t *record.Trial) { t.Store = "etcd" },
-		"an application":  func(_ int, t *record.Trial) { t.Load.Application.Name = "kubernetes" },
+		"an application":  func(_ int, t *record.Trial) { t.Application.Name = "kubernetes" },
 		"no figures":      func(_ int, t *record.Trial) { t.State = record.Failed },
-		"other operation": func(i int, t *record.Trial) { t.Load.Mix = []scenario.Operation{{Kind: kv.Kind(i), Weight: 1}} },
+		"other operation": func(i int, t *record.Trial) { t.Mix = []scenario.Operation{{Kind: kv.Kind(i), Weight: 1}} },
 	} {
 		if rankings := RankThroughput(Rows(rankedRun(rates, change))); len(rankings) > 0 {
 			t.Errorf("%s: %+v", name, rankings)
