@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,16 +26,17 @@ import (
 
 // podCheck holds the flags of a check that can run in a pod next to the control plane's etcd.
 type podCheck struct {
-	enabledOn string
-	options   kubernetes.Options
-	node      string
-	yes       bool
-	dryRun    bool
-	set       *pflag.FlagSet
+	enabledOn  string
+	options    kubernetes.Options
+	shellImage string
+	node       string
+	yes        bool
+	dryRun     bool
+	set        *pflag.FlagSet
 }
 
 // podCheckFlags lists the flags that are valid only with --on kubernetes.
-var podCheckFlags = []string{"image", "namespace", "node", "kubeconfig", "context", "ready-timeout", "yes", "dry-run"}
+var podCheckFlags = []string{"image", "shell-image", "namespace", "node", "kubeconfig", "context", "ready-timeout", "yes", "dry-run"}
 
 // localFlags maps flags that a check in a pod refuses to the reason.
 var localFlags = map[string]string{
@@ -66,13 +68,14 @@ func pluginArgs(args []string) []string {
 // register adds the flags to a check. In a plug-in of kubectl, checks run in a pod by default.
 func (p *podCheck) register(c *cobra.Command, plugin bool) {
 	p.set = c.Flags()
-	p.options.ReadyTimeout = 5 * time.Minute
+	p.options.ReadyTimeout, p.shellImage = 5*time.Minute, "busybox:stable"
 	if plugin {
 		p.enabledOn = onKubernetes
 	}
 	r := command.NewFlags(p.set)
 	r.Text("on", &p.enabledOn, onKubernetes, "find the etcd of a Kubernetes control plane, and check it from a pod next to it (docs/how-to/run-in-a-pod.md)")
-	r.Text("image", &p.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it)")
+	r.Text("image", &p.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench, which \"make image\" builds (default: the image in --shell-image)")
+	r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: container image with a shell, into whose pod this program is copied")
 	r.Text("namespace", &p.options.Namespace, "NAME", "with --on kubernetes: namespace of the pod (default: the namespace of etcd's pods, or kube-system)")
 	r.Text("node", &p.node, "NAME", "with --on kubernetes: control-plane node of the pod (default: the first one whose etcd is ready)")
 	r.Text("kubeconfig", &p.options.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses)")
@@ -106,14 +109,40 @@ func (p *podCheck) check() error {
 	switch {
 	case p.enabledOn != onKubernetes:
 		return command.Usage("--on: %q is not known; write --on kubernetes", p.enabledOn)
-	case p.options.Image == "":
-		return command.Usage("--image is missing; give the image with this version of quorumbench, which `make image` builds")
+	case p.set.Changed("image") && p.set.Changed("shell-image"):
+		return command.Usage("--image contains this program, but --shell-image names an image without it; give only one of them")
 	case p.set.Changed("endpoints") && p.node == "":
 		return command.Usage("--endpoints with --on kubernetes needs the node of the pod; add --node, or omit --endpoints to find etcd")
 	case p.options.ReadyTimeout < time.Second || p.options.ReadyTimeout > time.Hour:
 		return command.Usage("--ready-timeout must be from 1s to 1h, not %v", p.options.ReadyTimeout)
+	case p.options.Image == "":
+		return p.useProgram()
 	}
 	return nil
+}
+
+// useProgram lets the check copy this program into its pod. It returns a usage error if the program
+// cannot run there.
+func (p *podCheck) useProgram() error {
+	path, err := command.Self()
+	if err != nil {
+		return err
+	}
+	if !isStatic(path) {
+		return command.Usage("--image is missing, and this program cannot be copied into a pod, because it is no static program for Linux; give an image with this version of quorumbench, which `make image` builds, or build the program with CGO_ENABLED=0")
+	}
+	p.options.Image, p.options.Program = p.shellImage, path
+	return nil
+}
+
+// isStatic reports whether a file is a program for Linux that needs no other files.
+func isStatic(path string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false // for example, because the file is a program for macOS
+	}
+	defer func() { _ = f.Close() }() // the file was only read
+	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
 // args returns the command line for the pod: the name of the check and all flags that the user gave,
@@ -159,7 +188,10 @@ func (a *commandLine) checkInPod(ctx context.Context, p *podCheck, check string,
 	if plane.Chosen.Files.CACert == "" && slices.ContainsFunc(plane.Endpoints(), func(e string) bool { return strings.HasPrefix(e, "https://") }) {
 		return fmt.Errorf("found no certificates for etcd on the node %s; give their paths on this node with --cacert, --cert and --key", plane.Chosen.Node)
 	}
-	c := plane.NewCheck(p.options, p.args(check, plane), limit+extraTime)
+	c, err := plane.NewCheck(p.options, p.args(check, plane), limit+extraTime)
+	if err != nil {
+		return err
+	}
 	a.describePod(p, plane, c, l)
 	if p.dryRun {
 		manifest, err := yaml.MarshalWithOptions(c.Manifest(), yaml.IndentSequence(true))
@@ -205,12 +237,15 @@ func (p *podCheck) findControlPlane(ctx context.Context) (plane *kubernetes.Cont
 
 // describePod prints what the check will do.
 func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c *kubernetes.Check, l *scenario.Load) {
-	m := plane.Chosen
+	m, copied := plane.Chosen, ""
+	if p.options.Program != "" {
+		copied = ", into which this program is copied"
+	}
 	rows := [][2]string{
 		{"found", fmt.Sprintf("etcd (%s) on %s", plane.Layout, text.ShortList(plane.Nodes(), 3))},
 		{"", text.ShortList(plane.Endpoints(), 3)},
 		{"creates", fmt.Sprintf("Job %s in namespace %s", c.Name(), plane.Namespace)},
-		{"", fmt.Sprintf("one pod on node %s, image %s", m.Node, p.options.Image)},
+		{"", fmt.Sprintf("one pod on node %s, image %s%s", m.Node, p.options.Image, copied)},
 		{"rights", fmt.Sprintf("network of the node; runs as %s without capabilities and without an API token", m.User())},
 	}
 	for _, file := range m.Files.List() {
@@ -241,7 +276,7 @@ func (a *commandLine) confirm(ctx context.Context, agreed bool) error {
 	}
 	file, ok := a.Stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return command.Usage("nothing was created, because nobody can agree: standard input is not a terminal; add --yes")
+		return command.Usage("nothing was created, because standard input is not a terminal, where this command could ask; add --yes")
 	}
 	_, _ = fmt.Fprint(a.Stderr, "Continue? [y/N] ") // there is no place to report an error
 	answer := make(chan string, 1)

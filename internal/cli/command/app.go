@@ -42,7 +42,7 @@ type App struct {
 	publish  publishFlags // set by AddMetrics
 	Gate     *Gate        // set by AddGateFlags; every command that calls ExecuteRun has a Gate
 
-	// NoSuggestions is set if nobody can run suggested commands in the place where this program runs.
+	// NoSuggestions is set if users cannot run commands in the place where this program runs.
 	NoSuggestions bool
 
 	printed map[string]bool // lines about environment variables that are already printed

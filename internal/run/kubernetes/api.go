@@ -56,9 +56,9 @@ func connect(o *Options) (*api, error) {
 // groups maps kinds of objects to their paths in the API.
 var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1", "nodes": "/api/v1"}
 
-// in returns a connection for another namespace. If namespace is empty, the connection is for
+// withNamespace returns a connection for another namespace. If namespace is empty, the connection is for
 // objects that are in no namespace.
-func (a *api) in(namespace string) *api {
+func (a *api) withNamespace(namespace string) *api {
 	other := *a
 	other.namespace = namespace
 	return &other

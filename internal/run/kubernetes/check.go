@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,27 +28,35 @@ const (
 
 // Check is a check that runs in a pod next to a member of a control plane's etcd.
 type Check struct {
-	plane   *ControlPlane
-	api     *api
-	o       Options
-	name    string // of the Job
-	args    []string
-	limit   time.Duration
-	labels  map[string]string
-	created bool
+	plane  *ControlPlane
+	api    *api
+	o      Options
+	name   string // of the Job
+	args   []string
+	limit  time.Duration
+	labels map[string]string
+	size   int64 // of the program to copy
 }
 
 // NewCheck describes a check, but does not start it. The pod runs quorumbench with the given
 // arguments, in which paths of files are paths on the node. After the time `limit`, Kubernetes ends
 // the pod even if the check has not ended.
-func (c *ControlPlane) NewCheck(o Options, args []string, limit time.Duration) *Check {
+func (c *ControlPlane) NewCheck(o Options, args []string, limit time.Duration) (*Check, error) {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	run := appName + "-" + hex.EncodeToString(id[:])
-	return &Check{
+	check := &Check{
 		plane: c, api: c.api, o: o, name: run + "-" + checkRole, args: args, limit: limit,
 		labels: map[string]string{nameLabel: appName, runLabel: run, roleLabel: checkRole},
 	}
+	if o.Program != "" {
+		info, err := os.Stat(o.Program)
+		if err != nil {
+			return nil, err
+		}
+		check.size = info.Size()
+	}
+	return check, nil
 }
 
 // Name returns the name of the check's Job.
@@ -102,15 +111,24 @@ func (c *Check) pod() object {
 		"affinity": object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{"nodeSelectorTerms": []object{
 			{"matchFields": []object{{"key": "metadata.name", "operator": "In", "values": []string{m.Node}}}},
 		}}}},
-		"containers": []object{{
-			"name": checkRole, "image": c.o.Image, "imagePullPolicy": "IfNotPresent", "args": c.args,
-			// Without a limit, because throttling would be measured, too.
-			"resources":       object{"requests": object{"cpu": "100m", "memory": "128Mi"}},
-			"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
-			"volumeMounts":    mounts,
-		}},
-		"volumes": volumes,
+		"containers": []object{c.container(mounts)},
+		"volumes":    volumes,
 	}
+}
+
+func (c *Check) container(mounts []object) object {
+	o := object{
+		"name": checkRole, "image": c.o.Image, "imagePullPolicy": "IfNotPresent", "args": c.args,
+		// Without a limit, because throttling would be measured, too.
+		"resources":       object{"requests": object{"cpu": "100m", "memory": "128Mi"}},
+		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
+		"volumeMounts":    mounts,
+	}
+	if c.o.Program != "" {
+		o["command"] = []string{"sh", "-c", receiveProgram, "sh", strconv.FormatInt(c.size, 10)}
+		o["stdin"], o["stdinOnce"] = true, true
+	}
+	return o
 }
 
 // Run creates the Job, copies the output of the check, removes the Job and returns the exit code of
@@ -125,6 +143,9 @@ func (c *Check) Run(ctx context.Context, stdout, stderr io.Writer) (code int, er
 		return 0, errors.Join(err, c.remove())
 	}
 	pod, err := c.awaitStart(ctx)
+	if err == nil && c.o.Program != "" {
+		err = c.api.copyProgram(ctx, pod, c.o.Program)
+	}
 	if err == nil {
 		code, err = c.follow(ctx, pod, stdout, stderr)
 	}
@@ -232,6 +253,8 @@ func (c *Check) exitCode(end *terminated, tagged bool) (int, error) {
 	switch {
 	case end.Reason == "OOMKilled":
 		return 0, errors.New("the node ended the check, because the node had too little memory")
+	case c.o.Program != "" && (end.ExitCode == 126 || end.ExitCode == 127):
+		return 0, errors.New("the node cannot run this program; give an image that was built for the node's processor with --image")
 	case !tagged && end.ExitCode != 0:
 		return 0, fmt.Errorf("the container exited with code %d (%s) and without a result; use an image with this version of quorumbench, built for the node's processor: %s", end.ExitCode, end.Reason, statusText(end.Message))
 	}

@@ -114,20 +114,20 @@ func (c *ControlPlane) connect(api *api, namespace string) {
 	if namespace != "" {
 		c.Namespace = namespace
 	}
-	c.api = api.in(c.Namespace)
+	c.api = api.withNamespace(c.Namespace)
 }
 
 // findControlPlane searches for pods of etcd, then for API servers that connect to another etcd, and
 // then for nodes on which etcd runs without a pod.
 func (a *api) findControlPlane(ctx context.Context) (*ControlPlane, error) {
-	system, denied := a.in(systemNamespace).staticPods(ctx, "component in (etcd,kube-apiserver)")
+	system, denied := a.withNamespace(systemNamespace).staticPods(ctx, "component in (etcd,kube-apiserver)")
 	if denied != nil && !isForbidden(denied) {
 		return nil, fmt.Errorf("cannot search for etcd: %w", denied)
 	}
 	if members := etcdPods(system, "component"); len(members) > 0 {
 		return &ControlPlane{Layout: layout(members), Namespace: systemNamespace, Members: members}, nil
 	}
-	pods, err := a.in(openShiftNamespace).staticPods(ctx, "app=etcd")
+	pods, err := a.withNamespace(openShiftNamespace).staticPods(ctx, "app=etcd")
 	if err != nil && !isForbidden(err) {
 		return nil, fmt.Errorf("cannot search for etcd: %w", err)
 	}
@@ -175,7 +175,7 @@ func outsidePods(members []Member) (*ControlPlane, error) {
 // errKine reports that Kubernetes does not use etcd.
 var errKine = errors.New("this cluster stores its objects in a database, to which it connects through kine, and not in etcd; run \"quorumbench check disk DIR\" on the database's machine instead, with the folder of the database")
 
-// staticPod contains the fields of a control plane's pod that tell how to connect to etcd.
+// staticPod contains the fields of a control plane's pod that describe how to connect to etcd.
 type staticPod struct {
 	pod
 	Spec struct {

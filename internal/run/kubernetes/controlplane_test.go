@@ -1,7 +1,10 @@
 package kubernetes
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -89,7 +92,11 @@ func newCheck(t *testing.T, s *testkubernetes.Scripted) *Check {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.NewCheck(o, append([]string{"check", "perf"}, c.CommandArgs()...), time.Minute)
+	check, err := c.NewCheck(o, append([]string{"check", "perf"}, c.CommandArgs()...), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check
 }
 
 // The pod has only the rights that it needs: the node's network, and three files, which it cannot
@@ -160,12 +167,44 @@ func TestRunCheck(t *testing.T) {
 			}
 		}
 	}
-	granted = append(granted, openShiftNamespace+" pods list") // is not necessary
-	used := append(s.Used(), "kube-system pods/log get")
+	granted = append(granted, openShiftNamespace+" pods list")                                                            // is not necessary
+	used := append(s.Used(), "kube-system pods/log get", "kube-system pods/attach get", "kube-system pods/attach create") // since Kubernetes 1.35, it requires both to attach
 	slices.Sort(granted)
 	slices.Sort(used)
 	if !slices.Equal(granted, used) {
 		t.Errorf("check-rights.yaml grants\n%q\nand a check uses\n%q", granted, used)
+	}
+}
+
+// Without an image, the check copies the program into a pod with a shell.
+func TestRunCheckCopiesProgram(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	want := bytes.Repeat([]byte("quorumbench"), 10_000)
+	if err := os.WriteFile(program, want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		code int
+		want string
+	}{{1, "<nil>"}, {126, "the node cannot run this program; give an image that was built for the node's processor with --image"}} {
+		s := testkubernetes.StartScripted(t, "kubeadm")
+		s.PodStatus, s.Log = endedStatus(test.code, "Error"), copiedLine+"\n1 FAIL\n"
+		o := Options{Kubeconfig: s.Kubeconfig, Image: "busybox", Program: program, ReadyTimeout: time.Minute}
+		plane, err := FindControlPlane(t.Context(), o, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := plane.NewCheck(o, []string{"in-pod", "check"}, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr strings.Builder
+		if _, err := c.Run(t.Context(), &stdout, &stderr); fmt.Sprint(err) != test.want || stdout.String() != "FAIL\n" || stderr.String() != "quorumbench: the program was copied into the pod\n" {
+			t.Errorf("%v, %q, %q", err, stdout.String(), stderr.String())
+		}
+		if !bytes.Equal(s.Received(), want) || s.Remaining() != 0 {
+			t.Errorf("%d of %d bytes arrived, and %d objects remain", len(s.Received()), len(want), s.Remaining())
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// node contains the fields of a node that tell how to connect to an etcd on it.
+// node contains the fields of a node that describe how to connect to an etcd on it.
 type node struct {
 	Metadata metadata
 	Status   struct {
@@ -22,7 +22,7 @@ type node struct {
 
 func (a *api) nodes(ctx context.Context, role string) ([]node, error) {
 	var list struct{ Items []node }
-	err := a.in("").list(ctx, "nodes", labelSelector, "node-role.kubernetes.io/"+role, &list)
+	err := a.withNamespace("").list(ctx, "nodes", labelSelector, "node-role.kubernetes.io/"+role, &list)
 	if err != nil {
 		err = fmt.Errorf("found no pods of etcd, and cannot list the nodes: %w; deploy/kubernetes/check-rights.yaml grants the right", err)
 	}

@@ -12,19 +12,21 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/gorilla/websocket"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
 //go:embed layouts/*.yaml
 var layouts embed.FS
 
-// Layouts returns the names of the control planes that Scripted can simulate. They contain those
-// fields of the distributions' objects that tell where etcd is.
+// Layouts returns the names of the control planes that Scripted can simulate. They contain the
+// fields of the distributions' objects that locate etcd.
 func Layouts(t testing.TB) (names []string) {
 	t.Helper()
 	entries, err := layouts.ReadDir("layouts")
@@ -54,6 +56,8 @@ type Scripted struct {
 	used    map[string]bool
 	objects []map[string]any
 	created []string // the bodies of the created Jobs
+	// received contains what was written to the standard input of the pods.
+	received []byte
 }
 
 // StartScripted starts a Scripted that ends with the test.
@@ -93,6 +97,13 @@ func (s *Scripted) Created() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.created)
+}
+
+// Received returns what was written to the standard input of the pods.
+func (s *Scripted) Received() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.received
 }
 
 // Remaining returns the number of Jobs and of their pods that exist.
@@ -137,6 +148,11 @@ func (s *Scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "jobs delete":
 		s.objects = slices.DeleteFunc(s.objects, func(o map[string]any) bool { return o["created"] == true })
 		s.answer(w, map[string]any{})
+	case "pods/attach get":
+		s.mu.Unlock()
+		received := s.receive(w, r)
+		s.mu.Lock()
+		s.received = append(s.received, received...)
 	case "pods/log get":
 		_, _ = io.WriteString(w, s.Log) // an error is possible only if the caller has disconnected
 	case "events list":
@@ -162,6 +178,38 @@ func (s *Scripted) createJob(w http.ResponseWriter, r *http.Request, namespace s
 	}
 	w.WriteHeader(http.StatusCreated)
 	s.answer(w, job)
+}
+
+// programSize matches the size of the program in a Job that reads a program from standard input.
+var programSize = regexp.MustCompile(`"sh","(\d+)"\]`)
+
+// receive reads a program from a connection to a pod's streams, and then writes a line to standard
+// output, as the shell in the pod does.
+func (s *Scripted) receive(w http.ResponseWriter, r *http.Request) (received []byte) {
+	size := 0
+	if found := programSize.FindStringSubmatch(s.Created()[0]); found != nil {
+		size, _ = strconv.Atoi(found[1]) // the pattern matches only numbers
+	}
+	c, err := (&websocket.Upgrader{Subprotocols: []string{"v4.channel.k8s.io"}}).Upgrade(w, r, nil)
+	if err != nil {
+		s.t.Error(err)
+		return nil
+	}
+	defer func() { _ = c.Close() }() // the client has everything that it needs
+	for _, stream := range []byte{1, 2, 3} {
+		_ = c.WriteMessage(websocket.BinaryMessage, []byte{stream}) // the test fails if the client does not continue
+	}
+	for len(received) < size {
+		_, message, err := c.ReadMessage()
+		if err != nil || len(message) == 0 || message[0] != 0 {
+			s.t.Errorf("after %d bytes: %v, %.20q", len(received), err, message)
+			return received
+		}
+		received = append(received, message[1:]...)
+	}
+	_ = c.WriteMessage(websocket.BinaryMessage, []byte("\x01copied\n"))
+	_, _, _ = c.ReadMessage() // waits until the client closes the connection
+	return received
 }
 
 func (s *Scripted) list(kind, namespace, selector string) []any {
