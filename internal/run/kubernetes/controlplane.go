@@ -151,10 +151,10 @@ func isForbidden(err error) bool {
 
 // layout returns the distribution whose etcd runs in pods in the namespace kube-system.
 func layout(members []Member) string {
-	switch dir := members[0].Files.CACert; {
-	case strings.HasSuffix(dir, rancherCA):
+	switch f := &members[0].Files; {
+	case strings.HasSuffix(f.CACert, rancherCA):
 		return "RKE2"
-	case strings.HasPrefix(dir, "/etc/kubernetes/pki/"):
+	case path.Base(f.Cert) == healthClient+".crt":
 		return "kubeadm"
 	}
 	return "etcd in pods"
@@ -235,6 +235,9 @@ func (p *staticPod) etcd() Member {
 	return m
 }
 
+// healthClient is the name of the certificate that kubeadm creates for a client of etcd.
+const healthClient = "healthcheck-client"
+
 // etcdPort is the port at which all distributions let etcd listen.
 const etcdPort = "2379"
 
@@ -265,7 +268,7 @@ func (p *staticPod) clientFiles(etcd *container) Files {
 	}
 	f := Files{etcd.flag("--trusted-ca-file"), etcd.flag("--cert-file"), etcd.flag("--key-file")}
 	if dir := path.Dir(f.Cert); path.Base(f.Cert) == "server.crt" && path.Dir(f.CACert) == dir {
-		f.Cert, f.Key = path.Join(dir, "healthcheck-client.crt"), path.Join(dir, "healthcheck-client.key")
+		f.Cert, f.Key = path.Join(dir, healthClient+".crt"), path.Join(dir, healthClient+".key")
 	}
 	return p.onNode(etcd, f)
 }

@@ -8,10 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
-	"github.com/gorilla/websocket"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 // receiveProgram is a shell script that reads a program from standard input and executes it. Its
@@ -21,106 +20,70 @@ const receiveProgram = `set -e; n=$1; shift; head -c "$n" > /tmp/quorumbench; ch
 // copiedLine is the first line that the container writes.
 const copiedLine = stderrMark + "quorumbench: the program was copied into the pod"
 
-// Protocols of a connection to the streams of a container. Each message begins with the number of a
-// stream. API servers have supported the first since Kubernetes 1.30.
-var attachProtocols = []string{"v5.channel.k8s.io", "v4.channel.k8s.io"}
-
-// Streams of such a connection.
-const (
-	stdinStream = iota
-	stdoutStream
-	stderrStream
-	errorStream
-)
+// attachProtocol is the name of the protocol for the streams of a container.
+const attachProtocol = "v4.channel.k8s.io"
 
 // copyTimeout is the maximum time for copying a program into a pod.
-const copyTimeout = 5 * time.Minute
+const copyTimeout = 2 * time.Minute
 
 // copyProgram writes a file to the standard input of a pod's container, and waits until the
 // container has received it.
-func (a *api) copyProgram(ctx context.Context, pod, file string) (err error) {
-	defer func() {
-		if err != nil && ctx.Err() == nil {
-			err = fmt.Errorf("cannot copy this program into the pod: %w; give an image that contains it with --image", err)
-		}
-	}()
+func (a *api) copyProgram(ctx context.Context, pod, file string) error {
+	bound, cancel := context.WithTimeout(ctx, copyTimeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- a.sendProgram(bound, pod, file) }() // a goroutine is necessary because SPDY does not support contexts
+	var err error
+	select {
+	case err = <-done:
+	case <-bound.Done():
+		err = context.Cause(bound)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("cannot copy this program into the pod: %w; give an image that contains it with --image", err)
+	}
+	return nil
+}
+
+func (a *api) sendProgram(ctx context.Context, pod, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // the file was only read
-	ctx, cancel := context.WithTimeout(ctx, copyTimeout)
-	defer cancel()
-	c, err := a.attach(ctx, pod)
+	endpoint := a.path("pods", pod, "attach")
+	endpoint.RawQuery = url.Values{"container": {checkRole}, "stdin": {"true"}, "stdout": {"true"}}.Encode()
+	c, err := a.dialSPDY(ctx, endpoint, attachProtocol)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends all reads and writes
+	defer func() { _ = c.Close() }() // the container has received everything, or err states why not
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
-	received := make(chan error, 1)
-	go func() { received <- awaitOutput(c) }()
-	err = sendFile(c, f)
-	if err == nil {
-		err = <-received
-	}
-	_ = c.Close() // the container has received everything, or err states why not
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return err
-}
-
-// attach connects to the streams of a pod's container.
-func (a *api) attach(ctx context.Context, pod string) (*websocket.Conn, error) {
-	endpoint := a.path("pods", pod, "attach")
-	endpoint.Scheme = "ws" + strings.TrimPrefix(endpoint.Scheme, "http")
-	endpoint.RawQuery = url.Values{"container": {checkRole}, "stdin": {"true"}, "stdout": {"true"}}.Encode()
-	header := http.Header{}
-	if err := a.login.authorize(ctx, header); err != nil {
-		return nil, err
-	}
-	dialer := websocket.Dialer{Proxy: a.login.proxy, TLSClientConfig: a.login.tls, Subprotocols: attachProtocols}
-	c, reply, err := dialer.DialContext(ctx, endpoint.String(), header) //nolint:bodyclose // according to the library's documentation, the body need not be closed
-	if errors.Is(err, websocket.ErrBadHandshake) && reply != nil {
-		answer, _ := io.ReadAll(io.LimitReader(reply.Body, maxTextBytes)) // the status is sufficient
-		err = newAPIError(reply, answer)
-	}
-	return c, err
-}
-
-// sendFile sends a file to the container's standard input.
-func sendFile(c *websocket.Conn, f io.Reader) error {
-	message := make([]byte, 1+32<<10)
-	message[0] = stdinStream
-	for {
-		n, err := f.Read(message[1:])
-		if n > 0 {
-			if err := c.WriteMessage(websocket.BinaryMessage, message[:1+n]); err != nil {
-				return err
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+	streams := map[string]httpstream.Stream{}
+	for _, kind := range []string{"error", "stdin", "stdout"} {
+		headers := http.Header{}
+		headers.Set("streamType", kind)
+		if streams[kind], err = c.CreateStream(headers); err != nil {
 			return err
 		}
 	}
-}
-
-// awaitOutput waits until the container has written something to its standard output.
-func awaitOutput(c *websocket.Conn) error {
-	for {
-		_, message, err := c.ReadMessage()
-		switch {
-		case err != nil:
-			return err
-		case len(message) < 2:
-			continue // the API sends an empty message for each stream
-		case message[0] == stdoutStream:
-			return nil
-		case message[0] == errorStream:
-			return errors.New(statusText(string(message[1:])))
+	received := make(chan error, 2)
+	go func() {
+		b, _ := io.ReadAll(io.LimitReader(streams["error"], maxTextBytes)) // an empty text means that the connection ended
+		received <- errors.New(statusText("the connection ended " + string(b)))
+	}()
+	go func() {
+		if _, err := streams["stdout"].Read(make([]byte, len(copiedLine))); err == nil {
+			received <- nil
 		}
+	}()
+	_, err = io.Copy(streams["stdin"], f)
+	if err := errors.Join(err, streams["stdin"].Close()); err != nil {
+		return err
 	}
+	return <-received
 }

@@ -18,8 +18,9 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-	"github.com/gorilla/websocket"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
 //go:embed layouts/*.yaml
@@ -148,7 +149,7 @@ func (s *Scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "jobs delete":
 		s.objects = slices.DeleteFunc(s.objects, func(o map[string]any) bool { return o["created"] == true })
 		s.answer(w, map[string]any{})
-	case "pods/attach get":
+	case "pods/attach create":
 		s.mu.Unlock()
 		received := s.receive(w, r)
 		s.mu.Lock()
@@ -190,25 +191,27 @@ func (s *Scripted) receive(w http.ResponseWriter, r *http.Request) (received []b
 	if found := programSize.FindStringSubmatch(s.Created()[0]); found != nil {
 		size, _ = strconv.Atoi(found[1]) // the pattern matches only numbers
 	}
-	c, err := (&websocket.Upgrader{Subprotocols: []string{"v4.channel.k8s.io"}}).Upgrade(w, r, nil)
-	if err != nil {
+	if _, err := httpstream.Handshake(r, w, []string{"v4.channel.k8s.io"}); err != nil {
 		s.t.Error(err)
 		return nil
 	}
+	streams := make(chan httpstream.Stream, 3)
+	c := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
+		streams <- stream
+		return nil
+	})
 	defer func() { _ = c.Close() }() // the client has everything that it needs
-	for _, stream := range []byte{1, 2, 3} {
-		_ = c.WriteMessage(websocket.BinaryMessage, []byte{stream}) // the test fails if the client does not continue
+	kinds := map[string]httpstream.Stream{}
+	for range cap(streams) {
+		stream := <-streams
+		kinds[stream.Headers().Get("streamType")] = stream
 	}
-	for len(received) < size {
-		_, message, err := c.ReadMessage()
-		if err != nil || len(message) == 0 || message[0] != 0 {
-			s.t.Errorf("after %d bytes: %v, %.20q", len(received), err, message)
-			return received
-		}
-		received = append(received, message[1:]...)
+	received = make([]byte, size)
+	if n, err := io.ReadFull(kinds["stdin"], received); err != nil {
+		s.t.Errorf("after %d of %d bytes: %v", n, size, err)
 	}
-	_ = c.WriteMessage(websocket.BinaryMessage, []byte("\x01copied\n"))
-	_, _, _ = c.ReadMessage() // waits until the client closes the connection
+	_, _ = io.WriteString(kinds["stdout"], "copied\n") // the test fails if the client does not continue
+	<-c.CloseChan()
 	return received
 }
 
