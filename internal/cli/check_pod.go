@@ -226,6 +226,9 @@ func (p *podCheck) findControlPlane(ctx context.Context) (plane *kubernetes.Cont
 	if err != nil {
 		return nil, err
 	}
+	if image := plane.Chosen.ShellImage; p.options.Program != "" && image != "" && !p.set.Changed("shell-image") {
+		p.options.Image = image // need not be pulled
+	}
 	files := &plane.Chosen.Files
 	for i, file := range []*string{&files.CACert, &files.Cert, &files.Key} {
 		if flag := certificateFlags[i]; p.set.Changed(flag) {

@@ -34,6 +34,8 @@ type Member struct {
 	Endpoint string // URLs for clients, separated by commas; may be empty
 	Ready    bool
 	Files    Files
+	// ShellImage is an image on the node that contains a shell, or "".
+	ShellImage string
 
 	user    int64             // ID of the user who may read the files
 	seLinux map[string]string // options of a process that may read the files; may be empty
@@ -190,7 +192,7 @@ type staticPod struct {
 }
 
 type container struct {
-	Name            string
+	Name, Image     string
 	Command, Args   []string
 	Env             []struct{ Name, Value string }
 	VolumeMounts    []struct{ Name, MountPath string }
@@ -225,6 +227,9 @@ func (p *staticPod) etcd() Member {
 	at := max(slices.IndexFunc(p.Spec.Containers, func(c container) bool { return c.Name == "etcd" }), 0)
 	c := &p.Spec.Containers[at]
 	m := Member{Node: p.Spec.NodeName, Ready: isReady(&p.pod), Files: p.clientFiles(c), seLinux: p.seLinux(c)}
+	if len(c.Command) > 0 && slices.Contains([]string{"sh", "bash"}, path.Base(c.Command[0])) {
+		m.ShellImage = c.Image // as on OpenShift
+	}
 	m.Endpoint, _, _ = strings.Cut(c.flag("--advertise-client-urls"), ",")
 	if m.Endpoint == "" && p.Status.PodIP != "" {
 		m.Endpoint = "https://" + net.JoinHostPort(p.Status.PodIP, etcdPort)

@@ -58,6 +58,9 @@ func TestFindControlPlaneOnNode(t *testing.T) {
 		s := testkubernetes.StartScripted(t, layout)
 		o := Options{Kubeconfig: s.Kubeconfig}
 		c, err := FindControlPlane(t.Context(), o, test.node)
+		if err == nil && (c.Chosen.ShellImage == "registry.example.com/openshift/etcd:4") != (layout == "openshift") {
+			t.Errorf("%s has a shell in the image %q", layout, c.Chosen.ShellImage)
+		}
 		if err != nil || c.Chosen.Node != test.node || c.Chosen.Files.Key != test.want {
 			t.Errorf("%s: %v, %+v", layout, err, c)
 		}
