@@ -24,7 +24,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// podCheck holds the flags of a check that can run in a pod next to the control plane's etcd.
+// podCheck holds the flags of a check, or of cleanup, that can run in a pod next to the control
+// plane's etcd.
 type podCheck struct {
 	enabledOn  string
 	options    kubernetes.Options
@@ -33,10 +34,8 @@ type podCheck struct {
 	yes        bool
 	dryRun     bool
 	set        *pflag.FlagSet
+	names      []string // of the flags that are valid only with --on kubernetes
 }
-
-// podCheckFlags lists the flags that are valid only with --on kubernetes.
-var podCheckFlags = []string{"image", "shell-image", "namespace", "node", "kubeconfig", "context", "ready-timeout", "yes", "dry-run"}
 
 // localFlags maps flags that a check in a pod refuses to the reason.
 var localFlags = map[string]string{
@@ -82,8 +81,12 @@ func (p *podCheck) register(c *cobra.Command, plugin bool) {
 	r.Text("context", &p.options.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
 	r.Duration("ready-timeout", &p.options.ReadyTimeout, "with --on kubernetes: maximum time for the pod to start")
 	r.Toggle("yes", &p.yes, "with --on kubernetes: do not ask before the pod is created")
-	r.Toggle("dry-run", &p.dryRun, "with --on kubernetes: print what the check would do and its Job as YAML, and create nothing")
-	command.SetGroup(p.set, command.PodFlags, append([]string{"on"}, podCheckFlags...)...)
+	p.names = []string{"image", "shell-image", "namespace", "node", "kubeconfig", "context", "ready-timeout", "yes"}
+	if p.set.Lookup("dry-run") == nil { // cleanup has its own dry run
+		r.Toggle("dry-run", &p.dryRun, "with --on kubernetes: print what the check would do and its Job as YAML, and create nothing")
+		p.names = append(p.names, "dry-run")
+	}
+	command.SetGroup(p.set, command.PodFlags, append([]string{"on"}, p.names...)...)
 	c.PreRunE = func(*cobra.Command, []string) error { return p.check() }
 }
 
@@ -94,7 +97,7 @@ func (p *podCheck) check() error {
 		p.enabledOn = ""
 	}
 	if p.enabledOn == "" {
-		for _, flag := range podCheckFlags {
+		for _, flag := range p.names {
 			if p.set.Changed(flag) {
 				return command.Usage("--%s applies only to pods; add --on kubernetes", flag)
 			}
@@ -145,10 +148,10 @@ func isStatic(path string) bool {
 	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
-// args returns the command line for the pod: the name of the check and all flags that the user gave,
-// except the flags that only this machine needs.
-func (p *podCheck) args(check string, plane *kubernetes.ControlPlane) []string {
-	args := append([]string{"check", check}, plane.CommandArgs()...)
+// args returns the command line for the pod: the command and all flags that the user gave, except
+// the flags that only this machine needs.
+func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
+	args := append(strings.Fields(words), plane.CommandArgs()...)
 	if !p.dryRun { // without this command, people read the pod's log
 		args = slices.Insert(args, 0, inPod)
 	}
@@ -156,7 +159,7 @@ func (p *podCheck) args(check string, plane *kubernetes.ControlPlane) []string {
 		args = append(args, "--target=all")
 	}
 	p.set.Visit(func(f *pflag.Flag) {
-		if f.Name != "on" && f.Name != "endpoints" && !slices.Contains(podCheckFlags, f.Name) && !slices.Contains(certificateFlags, f.Name) {
+		if f.Name != "on" && f.Name != "endpoints" && !slices.Contains(p.names, f.Name) && !slices.Contains(certificateFlags, f.Name) {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})
@@ -177,6 +180,16 @@ func (a *commandLine) checkInPod(ctx context.Context, p *podCheck, check string,
 	if !known {
 		limit = unknownTime
 	}
+	load := text.Plural(l.Total, "key")
+	if l.Total == 0 {
+		load = fmt.Sprintf("%s operations per second for %s", text.Number(l.Rate.PerSecond), text.FormatDuration(l.Duration))
+	}
+	return a.runInPod(ctx, p, "check "+check, fmt.Sprintf("%s; keys below %q, which are removed", load, l.Prefix), limit)
+}
+
+// runInPod runs a command in a pod. The parameter `load` describes what the command writes, and
+// limit is the maximum duration of this load.
+func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words, load string, limit time.Duration) error {
 	ctx, stop := command.Interruptible(ctx, func() {
 		a.PrintNote("stopping; the check removes its keys first; press Ctrl-C again to leave, and Kubernetes removes the pod later")
 	})
@@ -188,11 +201,11 @@ func (a *commandLine) checkInPod(ctx context.Context, p *podCheck, check string,
 	if plane.Chosen.Files.CACert == "" && slices.ContainsFunc(plane.Endpoints(), func(e string) bool { return strings.HasPrefix(e, "https://") }) {
 		return fmt.Errorf("found no certificates for etcd on the node %s; give their paths on this node with --cacert, --cert and --key", plane.Chosen.Node)
 	}
-	c, err := plane.NewCheck(p.options, p.args(check, plane), limit+extraTime)
+	c, err := plane.NewCheck(p.options, p.args(words, plane), limit+extraTime)
 	if err != nil {
 		return err
 	}
-	a.describePod(p, plane, c, l)
+	a.describePod(p, plane, c, load)
 	if p.dryRun {
 		manifest, err := yaml.MarshalWithOptions(c.Manifest(), yaml.IndentSequence(true))
 		if err == nil {
@@ -238,8 +251,8 @@ func (p *podCheck) findControlPlane(ctx context.Context) (plane *kubernetes.Cont
 	return plane, nil
 }
 
-// describePod prints what the check will do.
-func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c *kubernetes.Check, l *scenario.Load) {
+// describePod prints what the command will do.
+func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c *kubernetes.Check, load string) {
 	m, copied := plane.Chosen, ""
 	if p.options.Program != "" {
 		copied = ", into which this program is copied"
@@ -256,17 +269,10 @@ func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c
 			rows = append(rows, [2]string{"", "reads " + file})
 		}
 	}
-	load := ""
-	switch {
-	case l.Total > 0:
-		load = text.Plural(l.Total, "key")
-	case l.Rate.PerSecond > 0:
-		load = fmt.Sprintf("%s operations per second for %s", text.Number(l.Rate.PerSecond), text.FormatDuration(l.Duration))
-	}
 	rows = append(rows,
-		[2]string{"load", fmt.Sprintf("%s; keys below %q, which are removed", load, l.Prefix)},
+		[2]string{"load", load},
 		[2]string{"removes", "the Job and its pod at the end; if this command is killed, Kubernetes removes them"},
-		[2]string{"", fmt.Sprintf("after the end of the check, and at the latest in %s", text.FormatDuration(c.Limit()))})
+		[2]string{"", fmt.Sprintf("after the end of its command, and at the latest in %s", text.FormatDuration(c.Limit()))})
 	for _, row := range rows {
 		_, _ = fmt.Fprintf(a.Stderr, "%-8s %s\n", row[0], row[1]) // there is no place to report an error
 	}

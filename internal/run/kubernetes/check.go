@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -253,6 +254,8 @@ func (c *Check) exitCode(end *terminated, tagged bool) (int, error) {
 	switch {
 	case end.Reason == "OOMKilled":
 		return 0, errors.New("the node ended the check, because the node had too little memory")
+	case tagged && end.ExitCode == 128+int(syscall.SIGKILL):
+		return 0, errors.New("the check was killed before it had removed its keys; remove them with \"quorumbench cleanup --on kubernetes\"")
 	case c.o.Program != "" && (end.ExitCode == 126 || end.ExitCode == 127):
 		return 0, errors.New("the node cannot run this program; give an image that was built for the node's processor with --image")
 	case !tagged && end.ExitCode != 0:

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -184,6 +185,29 @@ func remainingChecks(t *testing.T) (all string) {
 	return all
 }
 
+// killInPod kills the check in a pod, which runs in the PID namespace of this test.
+func killInPod(t *testing.T) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range lines {
+		line, _ := os.ReadFile(file) // the process may have ended
+		if strings.HasPrefix(string(line), "/quorumbench\x00in-pod\x00") {
+			pid, err := strconv.Atoi(strings.Split(file, "/")[2])
+			if err == nil {
+				err = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatal("no check runs in a pod")
+}
+
 // A check as a plug-in of kubectl finds etcd in its static pod, checks it, and leaves neither
 // objects in Kubernetes nor keys in etcd: at its end, after Ctrl-C, and after it was killed.
 func TestCheckControlPlane(t *testing.T) {
@@ -247,6 +271,26 @@ func TestCheckControlPlane(t *testing.T) {
 		}
 		_ = c.Wait() // Wait returns an error because the process was killed
 		within(t, 3*time.Minute, "something of the check is still there", func() bool { return remainingChecks(t) == "" })
+		gone(t)
+	})
+	t.Run("PodKilled", func(t *testing.T) {
+		c, _, stderr := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		writes(t)
+		killInPod(t)
+		if err := c.Wait(); err == nil || !strings.Contains(stderr.String(), "the check was killed before it had removed its keys") {
+			t.Errorf("it ends with %v: %s", err, stderr)
+		}
+		if left := remainingChecks(t); left != "" || countKeys(t, etcd) < 50 {
+			t.Errorf("%.300s", left)
+		}
+		c, stdout, stderr := plugin(t, "cleanup", "--image", imageName)
+		if err := c.Run(); err != nil || !strings.Contains(stdout.String(), "Removed ") {
+			t.Errorf("%v: %s\n%s", err, stdout, stderr)
+		}
+		t.Logf("%s\n%s", stdout, stderr)
 		gone(t)
 	})
 	t.Run("Copied", func(t *testing.T) {
