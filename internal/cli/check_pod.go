@@ -72,7 +72,7 @@ func (p *podCheck) register(c *cobra.Command, plugin bool) {
 		p.enabledOn = onKubernetes
 	}
 	r := command.NewFlags(p.set)
-	r.Text("on", &p.enabledOn, onKubernetes, "find the etcd of a Kubernetes control plane, and check it from a pod next to it (docs/how-to/run-in-a-pod.md)")
+	r.Text("on", &p.enabledOn, onKubernetes, "find the etcd of a Kubernetes control plane, and run the command in a pod next to it (docs/how-to/run-in-a-pod.md)")
 	r.Text("image", &p.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench, which \"make image\" builds (default: the image in --shell-image)")
 	r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: container image with a shell, into whose pod this program is copied")
 	r.Text("namespace", &p.options.Namespace, "NAME", "with --on kubernetes: namespace of the pod (default: the namespace of etcd's pods, or kube-system)")
