@@ -205,9 +205,9 @@ test-long: lint servers browser sshd patroni prometheus hdrhistogram
 # message.
 .PHONY: test-kubernetes
 test-kubernetes:
-	@command -v containerd >/dev/null || \
+	@command -v containerd >/dev/null && command -v busybox >/dev/null || \
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -q && \
-	apt-get install -q -y --no-install-recommends containerd runc containernetworking-plugins iproute2; } || \
+	apt-get install -q -y --no-install-recommends containerd runc containernetworking-plugins iproute2 busybox-static; } || \
 	echo "containerd is not installed: the tests on Kubernetes are skipped."
 	go run ./internal/testing/servers/install kubernetes
 	QUORUMBENCH_TEST_KUBERNETES=1 go test -v -count=1 -timeout 20m ./internal/run/kubernetes ./internal/testing/e2e/kubernetes

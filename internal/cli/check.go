@@ -55,6 +55,7 @@ type checkFlags struct {
 	format  string
 	out     string
 	upload  *upload.Destination
+	pod     podCheck
 }
 
 // newCheckFlags registers the flags for a check that uses the named preset.
@@ -245,9 +246,13 @@ values of 1,024 bytes, due at a constant rate. The check fails if the throughput
   xl      15,000    1,000
 
 The exit code is 0 if the check passes, 1 if it fails, 3 if keys with the prefix already
-exist, 4 if --load is unknown, and 6 if disturbances can explain every exceeded limit.`,
+exist, 4 if --load is unknown, and 6 if disturbances can explain every exceeded limit.
+
+With --on kubernetes, the command finds the etcd of the control plane, describes the pod and
+the load, asks, checks etcd from the pod, and removes the pod.`,
 		Example: `  quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379
-  quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose`,
+  quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose
+  quorumbench check perf --on kubernetes --image registry.example.com/quorumbench:1`,
 	}
 	r := command.NewFlags(c.Flags())
 	f := &perfFlags{checkFlags: newCheckFlags(r, "check-perf", &a.Wide), duration: time.Minute, set: c.Flags()}
@@ -257,6 +262,7 @@ exist, 4 if --load is unknown, and 6 if disturbances can explain every exceeded 
 	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; the duration of fdatasync is measured there after the load")
 	a.AddProgress(r)
 	a.AddMetrics(r)
+	f.pod.register(c, a.Plugin)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkPerf(c.Context(), f) }
 	return c
 }
@@ -300,6 +306,9 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 	s, err := f.scenario(a, l.Clients)
 	if err != nil {
 		return err
+	}
+	if f.pod.enabledOn != "" {
+		return a.checkInPod(ctx, &f.pod, "perf", s)
 	}
 	b := a.newBar(f.format, f.duration.Seconds(), " s")
 	err = a.check(ctx, f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
@@ -345,6 +354,7 @@ read, 3 if keys with the prefix already exist, and 4 if --load is unknown.`,
 	f := newCheckFlags(r, "check-datascale", &a.Wide)
 	a.AddProgress(r)
 	a.AddMetrics(r)
+	f.pod.register(c, a.Plugin)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), f) }
 	return c
 }
@@ -358,6 +368,9 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 	s, err := f.scenario(a, l.Clients)
 	if err != nil {
 		return err
+	}
+	if f.pod.enabledOn != "" {
+		return a.checkInPod(ctx, &f.pod, "datascale", s)
 	}
 	b := a.newBar(f.format, float64(l.Keys), " keys")
 	began := f.format == "json"

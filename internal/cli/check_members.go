@@ -31,7 +31,8 @@ member, and the other members are measured.
 The exit code is 0 if no member is slow, 1 if a member is slow, fails or does not respond,
 and 3 if keys with the prefix already exist.`,
 		Example: `  quorumbench check members --endpoints 10.0.0.1:2379
-  quorumbench check members --store zookeeper --endpoints 10.0.0.1:2181,10.0.0.2:2181 --format json`,
+  quorumbench check members --store zookeeper --endpoints 10.0.0.1:2181,10.0.0.2:2181 --format json
+  quorumbench check members --on kubernetes --image registry.example.com/quorumbench:1`,
 	}
 	preset := scenario.NewCommand("check-members")
 	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: preset, seed: scenario.DefaultSeed, format: "text"}
@@ -49,6 +50,7 @@ and 3 if keys with the prefix already exist.`,
 	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	r.Destination(&f.upload)
+	f.pod.register(c, a.Plugin)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkMembers(c.Context(), f, rate, duration) }
 	return c
 }
@@ -68,6 +70,9 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 	s, err := f.scenario(a, memberConnections)
 	if err != nil {
 		return err
+	}
+	if f.pod.enabledOn != "" {
+		return a.checkInPod(ctx, &f.pod, "members", s)
 	}
 	b := a.newBar(f.format, duration.Seconds(), " s")
 	b.requestNoun = "operations"

@@ -21,6 +21,7 @@ type cleanupFlags struct {
 	prefix string
 	run    string
 	dryRun bool
+	pod    podCheck
 }
 
 func (a *commandLine) cleanupCommand() *cobra.Command {
@@ -36,14 +37,20 @@ no marker, keys with the prefix stay. The keys of a run that is still active sta
 The command cannot see whether a run from another machine is still active; use --run to
 confirm that such a run has ended.`,
 		Example: `  quorumbench cleanup --endpoints 10.0.0.1:2379
-  quorumbench cleanup --store zookeeper --endpoints 10.0.0.1:2181 --prefix /app/bench/`,
+  quorumbench cleanup --store zookeeper --endpoints 10.0.0.1:2181 --prefix /app/bench/
+  quorumbench cleanup --on kubernetes --image registry.example.com/quorumbench:1`,
 	}
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
 	r.Text("prefix", &f.prefix, "TEXT", "key prefix of the run (default: all prefixes that loads use by default)")
 	r.Text("run", &f.run, "ID", "ID of a run that began on another machine and has ended")
 	r.Toggle("dry-run", &f.dryRun, "print what would be removed, and remove nothing")
+	command.SetGroup(r.Set, "Flags for keys on a running cluster", "prefix", "run", "dry-run")
+	f.pod.register(c, a.Plugin)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if f.pod.enabledOn != "" {
+			return a.runInPod(c.Context(), &f.pod, "cleanup", "none; removes only keys that a killed run left", 0)
+		}
 		return a.cleanup(c.Context(), f, c.Flags().Changed("prefix"))
 	}
 	return c

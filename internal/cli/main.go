@@ -46,6 +46,7 @@ func runAction(stdin io.Reader, stdout, stderr io.Writer, action func(*commandLi
 	}()
 	a := &commandLine{&command.App{
 		Stdin: stdin, Stdout: command.NewOutput(stdout), Stderr: shown, Screen: stderr,
+		Plugin: isPlugin(),
 		Lookup: registry.Lookup, Catalog: registry.Catalog{Apps: load.Applications},
 	}}
 	// If a program such as head closes the pipe, quorumbench must still clean up. Because SIGPIPE

@@ -14,6 +14,9 @@ import (
 // execute finds and runs the command. It returns all errors, because the flag library is configured
 // to print neither errors nor usage.
 func (a *commandLine) execute(ctx context.Context, args []string) error {
+	if a.Plugin {
+		args = pluginArgs(args)
+	}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
@@ -67,7 +70,7 @@ func (a *commandLine) root() *cobra.Command {
 	root.SetFlagErrorFunc(command.FlagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.initCommand(), a.reportCommand(), a.compareCommand(), a.historyCommand(), a.serveCommand(), a.verifyCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.breakCommand(), a.cleanupCommand(), a.clusterCommand(),
-		a.nullServerCommand(), a.trafficCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand())
+		a.nullServerCommand(), a.trafficCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand(), a.inPodCommand())
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = command.WriteHelp(a.Stdout, c) }) // a.Stdout keeps its first error
 	command.GroupCommands(root, commandGroups...)

@@ -35,11 +35,15 @@ type App struct {
 	Screen  io.Writer // unfiltered standard error, used only by the progress display
 	Lookup  func(name string) (store.Store, error)
 	Catalog scenario.Catalog
+	Plugin  bool // set if kubectl started the program as its plug-in
 	Wide    bool // set if text output has all columns and details
 	// Progress is the value of --progress; empty for a command without this flag.
 	Progress string
 	publish  publishFlags // set by AddMetrics
 	Gate     *Gate        // set by AddGateFlags; every command that calls ExecuteRun has a Gate
+
+	// NoSuggestions is set if users cannot run commands in the place where this program runs.
+	NoSuggestions bool
 
 	printed map[string]bool // lines about environment variables that are already printed
 }

@@ -12,6 +12,9 @@ import (
 // It prints to standard error, and callers use it only with --format text, so that programs can
 // parse standard output.
 func (a *App) SuggestNext(format string, args ...any) {
+	if a.NoSuggestions {
+		return
+	}
 	makePrintable(args)
 	_, _ = fmt.Fprintf(a.Stderr, "Next: %s\n", fmt.Sprintf(format, args...)) // there is no place to report an error
 }
@@ -20,7 +23,7 @@ func (a *App) SuggestNext(format string, args ...any) {
 // compare it with another run. dir is the run directory. If it is empty, SuggestMore prints
 // nothing.
 func (a *App) SuggestMore(dir string) {
-	if dir != "" {
+	if dir != "" && !a.NoSuggestions {
 		dir = ShellQuote(printableLine(dir))
 		_, _ = fmt.Fprintf(a.Stderr, "Also: quorumbench report %s --wide (shows what limited the run)\n      quorumbench compare %s RUN (compares the run with another run)\n", dir, dir)
 	}

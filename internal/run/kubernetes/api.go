@@ -1,4 +1,4 @@
-// Package kubernetes creates pods that run agents, and removes these pods. It calls the Kubernetes
+// Package kubernetes creates pods that run agents or a check, and removes these pods. It calls the Kubernetes
 // API with net/http, defines only a few types, and creates objects in the API's JSON form.
 // Kubernetes' own client and types would make up a sixth of our binary.
 package kubernetes
@@ -54,12 +54,24 @@ func connect(o *Options) (*api, error) {
 }
 
 // groups maps kinds of objects to their paths in the API.
-var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1"}
+var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1", "nodes": "/api/v1"}
+
+// withNamespace returns a connection for another namespace. If namespace is empty, the connection is for
+// objects that are in no namespace.
+func (a *api) withNamespace(namespace string) *api {
+	other := *a
+	other.namespace = namespace
+	return &other
+}
 
 // path returns the URL of all objects of a kind. With one name, it returns the URL of one object;
 // with further names, the URL of a part of that object.
 func (a *api) path(kind string, names ...string) *url.URL {
-	return a.server.JoinPath(append([]string{groups[kind], "namespaces", a.namespace, kind}, names...)...)
+	where := []string{groups[kind]}
+	if a.namespace != "" {
+		where = append(where, "namespaces", a.namespace)
+	}
+	return a.server.JoinPath(append(append(where, kind), names...)...)
 }
 
 // apiError is an error response of the API to a request.
@@ -143,12 +155,17 @@ func (a *api) sendOnce(ctx context.Context, method string, endpoint *url.URL, co
 	if after, err := strconv.Atoi(reply.Header.Get("Retry-After")); err == nil && (reply.StatusCode == http.StatusTooManyRequests || reply.StatusCode >= 500) {
 		retryDelay = max(time.Duration(after)*time.Second, time.Millisecond)
 	}
-	said := &apiError{Code: reply.StatusCode}
+	return nil, retryDelay, newAPIError(reply, answer)
+}
+
+// newAPIError returns the error in a response of the API.
+func newAPIError(reply *http.Response, answer []byte) *apiError {
+	said := &apiError{}
 	if json.Unmarshal(answer, said) != nil || said.Message == "" {
 		said.Message = fmt.Sprintf("the API returned %s: %s", reply.Status, said.Message+strings.TrimSpace(string(answer[:min(len(answer), maxTextBytes)])))
 	}
 	said.Code = reply.StatusCode
-	return nil, retryDelay, said
+	return said
 }
 
 func (a *api) create(ctx context.Context, kind string, body object, created any) error {

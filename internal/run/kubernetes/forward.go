@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, erro
 	go func() { // a goroutine is necessary because SPDY does not support contexts
 		tunnelConn, err := a.dialTunnel(ctx, pod)
 		if httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) {
-			tunnelConn, err = a.dialSPDY(ctx, pod)
+			tunnelConn, err = a.dialSPDY(ctx, a.path("pods", pod, "portforward"), forwardProtocol)
 		}
 		if err != nil {
 			done <- dialed{err: err}
@@ -92,17 +93,18 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 	return spdy.NewClientConnectionWithPings(&tunnel{Conn: c}, pingInterval)
 }
 
-// dialSPDY opens a SPDY connection to a pod's node directly, as older API servers require.
-func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, error) {
+// dialSPDY opens a SPDY connection for a protocol to a pod's node directly. For port forwarding,
+// only older API servers require this.
+func (a *api) dialSPDY(ctx context.Context, endpoint *url.URL, protocol string) (httpstream.Connection, error) {
 	transport, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{TLS: a.login.tls, Proxier: a.login.proxy, PingPeriod: pingInterval})
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.path("pods", pod, "portforward").String(), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint.String(), nil)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set(httpstream.HeaderProtocolVersion, forwardProtocol)
+	r.Header.Set(httpstream.HeaderProtocolVersion, protocol)
 	reply, err := (&http.Client{Transport: authorized{a.login, transport}}).Do(r)
 	if err != nil {
 		return nil, err

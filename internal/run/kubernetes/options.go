@@ -10,10 +10,13 @@ type Options struct {
 	Context    string // context in the kubeconfig; if empty, the current context
 	Namespace  string // if empty, the namespace of the context
 	Image      string // container image that contains the same version of quorumbench
-	Members    int    // number of pods for members; may be 0
-	Workers    int    // number of pods for workers; at least 1
-	CPU        Share  // for each pod
-	Memory     Share  // for each pod
+	// Program is the path of a static quorumbench binary. If it is set, a check copies the binary into
+	// its pod, and Image needs only the programs sh, head and chmod.
+	Program string
+	Members int   // number of pods for members; may be 0
+	Workers int   // number of pods for workers; at least 1
+	CPU     Share // for each pod
+	Memory  Share // for each pod
 	// StorageClass is the class of a volume for each member's data, and Storage is the size of this
 	// volume. If StorageClass is empty, the data is in a folder on the pod's node.
 	StorageClass, Storage string

@@ -14,10 +14,8 @@ type pod struct {
 		ContainerStatuses      []struct {
 			State struct {
 				Waiting    *struct{ Reason, Message string }
-				Terminated *struct {
-					ExitCode        int
-					Reason, Message string
-				}
+				Running    *struct{}
+				Terminated *terminated
 			}
 		}
 	}
@@ -34,4 +32,14 @@ func isReady(pod *pod) bool {
 // hostOf returns the name of the agent that runs in a pod.
 func hostOf(pod *pod) string {
 	return pod.Metadata.Labels[roleLabel] + "-" + pod.Metadata.Annotations["batch.kubernetes.io/job-completion-index"]
+}
+
+// unscheduled returns the scheduler's message about a pod for which it found no node, or "".
+func (p *pod) unscheduled() string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == "PodScheduled" && c.Status == "False" {
+			return statusText(c.Message)
+		}
+	}
+	return ""
 }

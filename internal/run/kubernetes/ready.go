@@ -95,34 +95,40 @@ var permanentReasons = map[string]string{
 // permanent is set if the pod cannot become ready even after more time.
 func (p *Pods) notReadyReason(ctx context.Context, pod *pod) (why string, permanent bool) {
 	for _, c := range pod.Status.ContainerStatuses {
-		switch {
-		case c.State.Terminated != nil:
-			t := c.State.Terminated
+		if t := c.State.Terminated; t != nil {
 			why = fmt.Sprintf("the agent exited with code %d (%s)", t.ExitCode, t.Reason)
 			if text := statusText(t.Message + " " + p.api.log(ctx, pod.Metadata.Name)); text != "" {
 				why += ": " + text
 			}
 			return why, true
-		case c.State.Waiting != nil:
-			w := c.State.Waiting
-			if meaning, ok := permanentReasons[w.Reason]; ok {
-				return fmt.Sprintf(meaning, p.o.Image) + statusText(w.Message), true
-			}
-			if w.Message != "" {
-				return statusText(w.Reason + ": " + w.Message), false
-			}
 		}
 	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == "PodScheduled" && c.Status == "False" {
-			why = "the pod cannot be scheduled on any node: " + statusText(c.Message)
-			if p.o.StorageClass != "" {
-				if of := p.lastWarning(ctx, pod.Metadata.Name+"-"+dataVolume); of != "" {
-					why += "; the pod's volume: " + of
-				}
-			}
-			return why, false
+	why, permanent = waitingReason(pod, p.o.Image)
+	if p.o.StorageClass != "" && pod.unscheduled() != "" {
+		if of := p.api.lastWarning(ctx, pod.Metadata.Name+"-"+dataVolume); of != "" {
+			why += "; the pod's volume: " + of
 		}
+	}
+	return why, permanent
+}
+
+// waitingReason returns the reason why a pod's container has not started, or "" if the pod's status
+// does not contain the reason. permanent is set if the container cannot start even after more time.
+func waitingReason(pod *pod, image string) (why string, permanent bool) {
+	for _, c := range pod.Status.ContainerStatuses {
+		w := c.State.Waiting
+		if w == nil {
+			continue
+		}
+		if meaning, ok := permanentReasons[w.Reason]; ok {
+			return fmt.Sprintf(meaning, image) + statusText(w.Message), true
+		}
+		if w.Message != "" {
+			return statusText(w.Reason + ": " + w.Message), false
+		}
+	}
+	if message := pod.unscheduled(); message != "" {
+		return "the pod cannot be scheduled on any node: " + message, false
 	}
 	if pod.Status.Phase == "Failed" {
 		return statusText(pod.Status.Reason + ": " + pod.Status.Message), true
@@ -148,11 +154,11 @@ func (p *Pods) notReadyError(ready []string) error {
 		}
 		at := slices.IndexFunc(pods, func(pod pod) bool { return hostOf(&pod) == host })
 		if at < 0 {
-			why = p.lastWarning(ctx, jobName(p.run, strings.TrimRight(host, "-0123456789")))
+			why = p.api.lastWarning(ctx, jobName(p.run, strings.TrimRight(host, "-0123456789")))
 			continue
 		}
 		if why, _ = p.notReadyReason(ctx, &pods[at]); why == "" {
-			why = p.lastWarning(ctx, pods[at].Metadata.Name)
+			why = p.api.lastWarning(ctx, pods[at].Metadata.Name)
 		}
 		if why != "" {
 			why = host + ": " + why
@@ -169,11 +175,11 @@ const finalQueryTimeout = 10 * time.Second
 
 // lastWarning returns the last warning among an object's events. It returns "" if no warning exists
 // or if we have no right to read events.
-func (p *Pods) lastWarning(ctx context.Context, object string) (text string) {
+func (a *api) lastWarning(ctx context.Context, object string) (text string) {
 	var list struct {
 		Items []struct{ Reason, Message string }
 	}
-	if p.api.list(ctx, "events", fieldSelector, "type=Warning,involvedObject.name="+object, &list) != nil {
+	if a.list(ctx, "events", fieldSelector, "type=Warning,involvedObject.name="+object, &list) != nil {
 		return ""
 	}
 	for _, e := range list.Items {

@@ -46,12 +46,12 @@ func NewAuthority(t T, name string) *Authority {
 	return a
 }
 
-// Issue creates a certificate for a server or client at 127.0.0.1, valid until the given
-// time.
-func (a *Authority) Issue(t T, name string, until time.Time) Pair {
+// Issue creates a certificate for a server or client at 127.0.0.1 and at the other given addresses,
+// valid until the given time.
+func (a *Authority) Issue(t T, name string, until time.Time, others ...net.IP) Pair {
 	p, _ := a.sign(t, &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: a.cert.NotBefore, NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: a.cert.NotBefore, NotAfter: until, IPAddresses: append(others, net.IPv4(127, 0, 0, 1)),
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	})

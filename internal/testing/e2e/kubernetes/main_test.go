@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package kubernetes_test tests `run --on kubernetes` on a real Kubernetes cluster with one node.
-// The node runs in its own namespaces. Run the tests with make test-kubernetes.
+// Package kubernetes_test tests `run` and `check` with `--on kubernetes` on a real Kubernetes cluster
+// with one node. The node runs in its own namespaces. Run the tests with make test-kubernetes.
 package kubernetes_test
 
 import (

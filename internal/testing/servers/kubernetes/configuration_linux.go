@@ -66,6 +66,7 @@ cgroupsPerQOS: false
 enforceNodeAllocatable: []
 evictionHard: {}
 localStorageCapacityIsolation: false
+staticPodPath: {dir}/manifests
 containerRuntimeEndpoint: unix://{dir}/containerd.sock
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
@@ -83,7 +84,7 @@ current-context: x
 `,
 }
 
-// configure writes the configuration files, and the key that signs the tokens of service accounts.
+// configure writes the configuration files, the folder for static pods, and the key that signs the tokens of service accounts.
 func (a *API) configure() error {
 	for name, text := range configurations {
 		if err := os.MkdirAll(filepath.Dir(a.path(name)), 0o700); err != nil {
@@ -93,6 +94,9 @@ func (a *API) configure() error {
 		if err := os.WriteFile(a.path(name), []byte(text), 0o600); err != nil {
 			return err
 		}
+	}
+	if err := os.MkdirAll(a.path("manifests"), 0o700); err != nil {
+		return err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 // first process in its own namespaces.
 const insideEnv = "QUORUMBENCH_TEST_KUBERNETES_INSIDE"
 
-// nodeAddress is the node's address in its own network. Pods have other addresses. All addresses
+// NodeAddress is the node's address in its own network. Pods have other addresses. All addresses
 // are in the range that RFC 2544 reserves for benchmarks.
-const nodeAddress = "198.18.1.1"
+const NodeAddress = "198.18.1.1"
 
 // ServiceAddress is the address at which pods reach the API: the first address for services. Only
 // pods can connect to it.
@@ -72,7 +72,7 @@ func enter() error {
 	for _, args := range [][]string{
 		{"link", "set", "lo", "up"},
 		{"link", "add", "node", "type", "bridge"},
-		{"address", "add", nodeAddress + "/24", "dev", "node"},
+		{"address", "add", NodeAddress + "/24", "dev", "node"},
 		// No kube-proxy forwards this address to the API server, so the node itself has the
 		// address.
 		{"address", "add", ServiceAddress + "/32", "dev", "node"},

@@ -49,7 +49,7 @@ func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &Node{API: API{Host: nodeAddress, Port: apiPort, dir: dir}}
+	made := &Node{API: API{Host: NodeAddress, Port: apiPort, dir: dir}}
 	n = made
 	defer func() {
 		if err != nil { // in case of an error, n must be nil
@@ -141,6 +141,16 @@ func (n *Node) nodeReady() error {
 		err = errors.New("the kubelet says that it is not")
 	}
 	return err
+}
+
+// WriteStaticPod lets the kubelet run a pod without the API, as kubeadm does for a control plane.
+func (n *Node) WriteStaticPod(name, manifest string) error {
+	return os.WriteFile(filepath.Join(n.path("manifests"), name+".yaml"), []byte(manifest), 0o600)
+}
+
+// RemoveStaticPod lets the kubelet end a static pod.
+func (n *Node) RemoveStaticPod(name string) error {
+	return os.Remove(filepath.Join(n.path("manifests"), name+".yaml"))
 }
 
 // Import imports a container image from an archive.

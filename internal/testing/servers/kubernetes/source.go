@@ -36,5 +36,5 @@ func Source() (store.ServerSource, error) {
 // contains it.
 var packages = map[string]string{
 	"containerd": "containerd", "ctr": "containerd", "runc": "runc",
-	"/usr/lib/cni/bridge": "containernetworking-plugins", "ip": "iproute2",
+	"/usr/lib/cni/bridge": "containernetworking-plugins", "ip": "iproute2", "/bin/busybox": "busybox-static",
 }

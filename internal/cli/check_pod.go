@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/run/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// podCheck holds the flags of a check, or of cleanup, that can run in a pod next to the control
+// plane's etcd.
+type podCheck struct {
+	enabledOn  string
+	options    kubernetes.Options
+	shellImage string
+	node       string
+	yes        bool
+	dryRun     bool
+	set        *pflag.FlagSet
+	names      []string // of the flags that are valid only with --on kubernetes
+}
+
+// localFlags maps flags that a check in a pod refuses to the reason.
+var localFlags = map[string]string{
+	"insecure-skip-tls-verify": "the check uses the certificate of etcd's authority on the node; omit the flag",
+	"store":                    "control planes use etcd; omit the flag",
+	"user":                     "a password would be readable in the Job; use certificates",
+	"data-dir":                 "the pod has no access to etcd's data; omit the flag",
+	"out":                      "Kubernetes removes the pod with its files; write the result to a file with --format json",
+	"upload":                   "Kubernetes removes the pod with its files; write the result to a file with --format json",
+	"metrics":                  "the pod opens no port; omit the flag",
+	"push":                     "the pod has no credentials; omit the flag",
+}
+
+// certificateFlags are the flags whose values are paths on the node of the pod.
+var certificateFlags = []string{"cacert", "cert", "key"}
+
+// isPlugin reports whether kubectl started this program as its plug-in.
+func isPlugin() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "kubectl-") }
+
+// pluginArgs returns the command line of a plug-in. As a plug-in, "check" without the name of a
+// check is "check perf".
+func pluginArgs(args []string) []string {
+	if len(args) == 0 || args[0] != "check" || len(args) > 1 && (!strings.HasPrefix(args[1], "-") || args[1] == "--help" || args[1] == "-h") {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), 1, "perf")
+}
+
+// register adds the flags to a check. In a plug-in of kubectl, checks run in a pod by default.
+func (p *podCheck) register(c *cobra.Command, plugin bool) {
+	p.set = c.Flags()
+	p.options.ReadyTimeout, p.shellImage = 5*time.Minute, "busybox:stable"
+	if plugin {
+		p.enabledOn = onKubernetes
+	}
+	r := command.NewFlags(p.set)
+	r.Text("on", &p.enabledOn, onKubernetes, "find the etcd of a Kubernetes control plane, and run the command in a pod next to it (docs/how-to/run-in-a-pod.md)")
+	r.Text("image", &p.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench, which \"make image\" builds (default: the image in --shell-image)")
+	r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: container image with a shell, into whose pod this program is copied")
+	r.Text("namespace", &p.options.Namespace, "NAME", "with --on kubernetes: namespace of the pod (default: the namespace of etcd's pods, or kube-system)")
+	r.Text("node", &p.node, "NAME", "with --on kubernetes: control-plane node of the pod (default: the first one whose etcd is ready)")
+	r.Text("kubeconfig", &p.options.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses)")
+	r.Text("context", &p.options.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
+	r.Duration("ready-timeout", &p.options.ReadyTimeout, "with --on kubernetes: maximum time for the pod to start")
+	r.Toggle("yes", &p.yes, "with --on kubernetes: do not ask before the pod is created")
+	p.names = []string{"image", "shell-image", "namespace", "node", "kubeconfig", "context", "ready-timeout", "yes"}
+	if p.set.Lookup("dry-run") == nil { // cleanup has its own dry run
+		r.Toggle("dry-run", &p.dryRun, "with --on kubernetes: print what the check would do and its Job as YAML, and create nothing")
+		p.names = append(p.names, "dry-run")
+	}
+	command.SetGroup(p.set, command.PodFlags, append([]string{"on"}, p.names...)...)
+	c.PreRunE = func(*cobra.Command, []string) error { return p.check() }
+}
+
+// check returns a usage error for flags that contradict each other. In a plug-in, --endpoints
+// selects a cluster that this machine can reach.
+func (p *podCheck) check() error {
+	if p.set.Changed("endpoints") && !p.set.Changed("on") {
+		p.enabledOn = ""
+	}
+	if p.enabledOn == "" {
+		for _, flag := range p.names {
+			if p.set.Changed(flag) {
+				return command.Usage("--%s applies only to pods; add --on kubernetes", flag)
+			}
+		}
+		return nil
+	}
+	for _, flag := range slices.Sorted(maps.Keys(localFlags)) {
+		if p.set.Changed(flag) {
+			return command.Usage("--%s is not possible with --on kubernetes: %s", flag, localFlags[flag])
+		}
+	}
+	switch {
+	case p.enabledOn != onKubernetes:
+		return command.Usage("--on: %q is not known; write --on kubernetes", p.enabledOn)
+	case p.set.Changed("image") && p.set.Changed("shell-image"):
+		return command.Usage("--image contains this program, but --shell-image names an image without it; give only one of them")
+	case p.set.Changed("endpoints") && p.node == "":
+		return command.Usage("--endpoints with --on kubernetes needs the node of the pod; add --node, or omit --endpoints to find etcd")
+	case p.options.ReadyTimeout < time.Second || p.options.ReadyTimeout > time.Hour:
+		return command.Usage("--ready-timeout must be from 1s to 1h, not %v", p.options.ReadyTimeout)
+	case p.options.Image == "":
+		return p.useProgram()
+	}
+	return nil
+}
+
+// useProgram lets the check copy this program into its pod. It returns a usage error if the program
+// cannot run there.
+func (p *podCheck) useProgram() error {
+	path, err := command.Self()
+	if err != nil {
+		return err
+	}
+	if !isStatic(path) {
+		return command.Usage("--image is missing, and this program cannot be copied into a pod, because it is no static program for Linux; give an image with this version of quorumbench, which `make image` builds, or build the program with CGO_ENABLED=0")
+	}
+	p.options.Image, p.options.Program = p.shellImage, path
+	return nil
+}
+
+// isStatic reports whether a file is a program for Linux that needs no other files.
+func isStatic(path string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false // for example, because the file is a program for macOS
+	}
+	defer func() { _ = f.Close() }() // the file was only read
+	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+}
+
+// args returns the command line for the pod: the command and all flags that the user gave, except
+// the flags that only this machine needs.
+func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
+	args := append(strings.Fields(words), plane.CommandArgs()...)
+	if !p.dryRun { // without this command, people read the pod's log
+		args = slices.Insert(args, 0, inPod)
+	}
+	if !p.set.Changed("target") {
+		args = append(args, "--target=all")
+	}
+	p.set.Visit(func(f *pflag.Flag) {
+		if f.Name != "on" && f.Name != "endpoints" && !slices.Contains(p.names, f.Name) && !slices.Contains(certificateFlags, f.Name) {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return args
+}
+
+// extraTime is the maximum time for which a check in a pod may prepare and remove its keys.
+const extraTime = 10 * time.Minute
+
+// unknownTime is the time limit for a check whose duration depends on the cluster.
+const unknownTime = time.Hour
+
+// checkInPod runs a check in a pod. s is the check's scenario on this machine, which is used only to
+// describe the check.
+func (a *commandLine) checkInPod(ctx context.Context, p *podCheck, check string, s *scenario.Scenario) error {
+	l := &s.Trials[0].Load
+	limit, known := l.EstimatedDuration()
+	if !known {
+		limit = unknownTime
+	}
+	load := text.Plural(l.Total, "key")
+	if l.Total == 0 {
+		load = fmt.Sprintf("%s operations per second for %s", text.Number(l.Rate.PerSecond), text.FormatDuration(l.Duration))
+	}
+	return a.runInPod(ctx, p, "check "+check, fmt.Sprintf("%s; keys below %q, which are removed", load, l.Prefix), limit)
+}
+
+// runInPod runs a command in a pod. The parameter `load` describes what the command writes, and
+// limit is the maximum duration of this load.
+func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words, load string, limit time.Duration) error {
+	ctx, stop := command.Interruptible(ctx, func() {
+		a.PrintNote("stopping; the check removes its keys first; press Ctrl-C again to leave, and Kubernetes removes the pod later")
+	})
+	defer stop()
+	plane, err := p.findControlPlane(ctx)
+	if err != nil {
+		return err
+	}
+	if plane.Chosen.Files.CACert == "" && slices.ContainsFunc(plane.Endpoints(), func(e string) bool { return strings.HasPrefix(e, "https://") }) {
+		return fmt.Errorf("found no certificates for etcd on the node %s; give their paths on this node with --cacert, --cert and --key", plane.Chosen.Node)
+	}
+	c, err := plane.NewCheck(p.options, p.args(words, plane), limit+extraTime)
+	if err != nil {
+		return err
+	}
+	a.describePod(p, plane, c, load)
+	if p.dryRun {
+		manifest, err := yaml.MarshalWithOptions(c.Manifest(), yaml.IndentSequence(true))
+		if err == nil {
+			_, err = a.Stdout.Write(manifest)
+		}
+		return err
+	}
+	if err := a.confirm(ctx, p.yes); err != nil {
+		return err
+	}
+	code, err := c.Run(ctx, a.Stdout, a.Stderr)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the pod has been removed")}
+	case err != nil:
+		return err
+	case code != 0:
+		return &command.Exit{Code: code}
+	}
+	return nil
+}
+
+// findControlPlane returns the control plane with the endpoints and certificates that the user gave
+// instead of those that were found.
+func (p *podCheck) findControlPlane(ctx context.Context) (plane *kubernetes.ControlPlane, err error) {
+	if p.set.Changed("endpoints") {
+		plane, err = kubernetes.NewControlPlane(p.options, kubernetes.Member{Node: p.node, Endpoint: p.set.Lookup("endpoints").Value.String()})
+	} else {
+		plane, err = kubernetes.FindControlPlane(ctx, p.options, p.node)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if image := plane.Chosen.ShellImage; p.options.Program != "" && image != "" && !p.set.Changed("shell-image") {
+		p.options.Image = image // need not be pulled
+	}
+	files := &plane.Chosen.Files
+	for i, file := range []*string{&files.CACert, &files.Cert, &files.Key} {
+		if flag := certificateFlags[i]; p.set.Changed(flag) {
+			*file = p.set.Lookup(flag).Value.String()
+		}
+	}
+	return plane, nil
+}
+
+// describePod prints what the command will do.
+func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c *kubernetes.Check, load string) {
+	m, copied := plane.Chosen, ""
+	if p.options.Program != "" {
+		copied = ", into which this program is copied"
+	}
+	rows := [][2]string{
+		{"found", fmt.Sprintf("etcd (%s) on %s", plane.Layout, text.ShortList(plane.Nodes(), 3))},
+		{"", text.ShortList(plane.Endpoints(), 3)},
+		{"creates", fmt.Sprintf("Job %s in namespace %s", c.Name(), plane.Namespace)},
+		{"", fmt.Sprintf("one pod on node %s, image %s%s", m.Node, p.options.Image, copied)},
+		{"rights", fmt.Sprintf("network of the node; runs as %s without capabilities and without an API token", m.User())},
+	}
+	for _, file := range m.Files.List() {
+		if file != "" {
+			rows = append(rows, [2]string{"", "reads " + file})
+		}
+	}
+	rows = append(rows,
+		[2]string{"load", load},
+		[2]string{"removes", "the Job and its pod at the end; if this command is killed, Kubernetes removes them"},
+		[2]string{"", fmt.Sprintf("after the end of its command, and at the latest in %s", text.FormatDuration(c.Limit()))})
+	for _, row := range rows {
+		_, _ = fmt.Fprintf(a.Stderr, "%-8s %s\n", row[0], row[1]) // there is no place to report an error
+	}
+}
+
+// confirm asks the user whether to continue, unless the user has already agreed.
+func (a *commandLine) confirm(ctx context.Context, agreed bool) error {
+	if agreed {
+		return nil
+	}
+	file, ok := a.Stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return command.Usage("nothing was created, because standard input is not a terminal, where this command could ask; add --yes")
+	}
+	_, _ = fmt.Fprint(a.Stderr, "Continue? [y/N] ") // there is no place to report an error
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(file).ReadString('\n') // without an answer, nothing is created
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; nothing was created")}
+	case said := <-answer:
+		if said != "y" && said != "yes" {
+			return &command.Exit{Code: command.ExitFailed, Cause: errors.New("nothing was created")}
+		}
+	}
+	return nil
+}
+
+// inPod is the name of the hidden command that runs another command in a pod.
+const inPod = "in-pod"
+
+// inPodCommand returns the hidden command that runs another command and marks its output, so that
+// the reader of the pod's log can distinguish standard output from standard error.
+func (a *commandLine) inPodCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: inPod + " COMMAND...", Short: "Run a command in a pod", Hidden: true, DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			stdout, stderr, flush := kubernetes.NewTaggers(a.Stdout)
+			code := runAction(a.Stdin, stdout, stderr, func(inner *commandLine) error {
+				inner.Args, inner.NoSuggestions = args, true
+				return inner.execute(c.Context(), args)
+			})
+			flush()
+			return &command.Exit{Code: code}
+		},
+	}
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
+)
+
+// mainInPod runs `check` on a scripted API server, and returns the exit code and the output. In the
+// output, it replaces the random part of names.
+func mainInPod(s *kubernetes.Scripted, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = Main(append(args, "--on", "kubernetes", "--image", "registry.example.com/quorumbench:1", "--kubeconfig", s.Kubeconfig), strings.NewReader(""), &out, &errs)
+	host, _ := os.Hostname()
+	id := regexp.MustCompile(`quorumbench-[0-9a-f]{8}`)
+	return code, strings.Replace(id.ReplaceAllString(out.String(), "quorumbench-ID"), "controller: "+host, "controller: HOST", 1), id.ReplaceAllString(errs.String(), "quorumbench-ID")
+}
+
+// A dry run prints what the check would do and the Job, and creates nothing.
+func TestCheckInPodDryRun(t *testing.T) {
+	s := kubernetes.StartScripted(t, "kubeadm")
+	code, stdout, stderr := mainInPod(s, "check", "perf", "--dry-run", "--duration", "30s", "--format", "json")
+	if code != 0 || len(s.Created()) != 0 {
+		t.Errorf("exit code %d, and %d Jobs were created", code, len(s.Created()))
+	}
+	const file = "testdata/check-pod.txt"
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := stderr + "\n" + stdout
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs: %s\nall:\n%s", file, diff, got)
+	}
+	for line := range strings.Lines(stderr) {
+		if len(line) > 101 {
+			t.Errorf("a line has %d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
+// Without a terminal and --yes, nothing is created.
+func TestCheckInPodNeedsConsent(t *testing.T) {
+	s := kubernetes.StartScripted(t, "kubeadm")
+	code, _, stderr := mainInPod(s, "check", "perf")
+	if code != 2 || len(s.Created()) != 0 || !strings.HasSuffix(stderr, "\nquorumbench: nothing was created, because standard input is not a terminal, where this command could ask; add --yes\n") {
+		t.Errorf("exit code %d, %d Jobs, and %s", code, len(s.Created()), stderr)
+	}
+}
+
+// The check in the pod determines the output and the exit code.
+func TestCheckInPod(t *testing.T) {
+	s := kubernetes.StartScripted(t, "kubeadm")
+	s.PodStatus = `{"containerStatuses":[{"name":"check","state":{"terminated":{"exitCode":1,"reason":"Error"}}}]}`
+	s.Log = "1 {\"state\": \"fail\"}\n2 quorumbench: cleaning up\n"
+	code, stdout, stderr := mainInPod(s, "check", "members", "--yes", "--format", "json")
+	if code != 1 || stdout != "{\"state\": \"fail\"}\n" || !strings.HasSuffix(stderr, "\nquorumbench: cleaning up\n") {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+	if jobs := s.Created(); len(jobs) != 1 || !strings.Contains(jobs[0], `"in-pod","check","members","--endpoints=https://10.0.0.1:2379,https://10.0.0.2:2379,https://10.0.0.3:2379"`) || s.Remaining() != 0 {
+		t.Errorf("%q were created, and %d objects remain", jobs, s.Remaining())
+	}
+}
+
+// The command for pods marks the lines of both streams, passes on the exit code, and suggests no
+// command, because nobody could run it.
+func TestInPod(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := Main([]string{"in-pod", "version", "--bogus"}, strings.NewReader(""), &out, &errs); code != 2 || out.String() != "2 quorumbench: version has no flag --bogus; quorumbench version --help lists the flags\n" || errs.Len() > 0 {
+		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
+	}
+	out.Reset()
+	if code := Main([]string{"in-pod", "version"}, strings.NewReader(""), &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "1 quorumbench ") {
+		t.Errorf("exit code %d, %q", code, out.String())
+	}
+}
+
+// In a plug-in of kubectl, "check" without the name of a check is "check perf".
+func TestPluginArgs(t *testing.T) {
+	for given, want := range map[string]string{
+		"check":                 "check perf",
+		"check --yes":           "check perf --yes",
+		"check members":         "check members",
+		"check --help":          "check --help",
+		"check -h":              "check -h",
+		"run":                   "run",
+		"":                      "",
+		"check --image x --yes": "check perf --image x --yes",
+	} {
+		if got := pluginArgs(strings.Fields(given)); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%q becomes %q, and not %q", given, got, want)
+		}
+	}
+}

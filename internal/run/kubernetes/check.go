@@ -1,0 +1,348 @@
+package kubernetes
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	checkRole = "check"
+	// checkTermination is the maximum time for which an interrupted check may remove its keys.
+	checkTermination = 200 * time.Second
+	// checkTTL is how long Kubernetes keeps the Job of a check that has ended, so that we can read
+	// its last lines even if the API server is busy.
+	checkTTL = 30 * time.Second
+)
+
+// Check is a check that runs in a pod next to a member of a control plane's etcd.
+type Check struct {
+	plane  *ControlPlane
+	api    *api
+	o      Options
+	name   string // of the Job
+	args   []string
+	limit  time.Duration
+	labels map[string]string
+	size   int64 // of the program to copy
+}
+
+// NewCheck describes a check, but does not start it. The pod runs quorumbench with the given
+// arguments, in which paths of files are paths on the node. After the time `limit`, Kubernetes ends
+// the pod even if the check has not ended.
+func (c *ControlPlane) NewCheck(o Options, args []string, limit time.Duration) (*Check, error) {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	run := appName + "-" + hex.EncodeToString(id[:])
+	check := &Check{
+		plane: c, api: c.api, o: o, name: run + "-" + checkRole, args: args, limit: limit,
+		labels: map[string]string{nameLabel: appName, runLabel: run, roleLabel: checkRole},
+	}
+	if o.Program != "" {
+		info, err := os.Stat(o.Program)
+		if err != nil {
+			return nil, err
+		}
+		check.size = info.Size()
+	}
+	return check, nil
+}
+
+// Name returns the name of the check's Job.
+func (c *Check) Name() string { return c.name }
+
+// Limit returns the time after which nothing of the check remains, even if this program was killed.
+func (c *Check) Limit() time.Duration {
+	return c.o.ReadyTimeout + c.limit + checkTermination + checkTTL
+}
+
+// Manifest returns the Job in the form in which the API accepts it.
+func (c *Check) Manifest() map[string]any {
+	labels := c.labels
+	return object{
+		"apiVersion": "batch/v1", "kind": "Job",
+		"metadata": object{"name": c.name, "namespace": c.api.namespace, "labels": labels, "annotations": map[string]string{"quorumbench/controller": hostname()}},
+		"spec": object{
+			"backoffLimit": 0, "activeDeadlineSeconds": seconds(c.o.ReadyTimeout + c.limit), "ttlSecondsAfterFinished": seconds(checkTTL),
+			"template": object{"metadata": object{"labels": labels}, "spec": c.pod()},
+		},
+	}
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }
+
+// pod returns the specification of the pod. The pod uses the node's network, because etcd listens
+// there, and runs as the user who may read the certificates. It has no other rights.
+func (c *Check) pod() object {
+	m := c.plane.Chosen
+	security := object{"runAsUser": m.user, "runAsGroup": m.user, "runAsNonRoot": m.user != 0, "seccompProfile": object{"type": "RuntimeDefault"}}
+	if len(m.seLinux) > 0 {
+		security["seLinuxOptions"] = m.seLinux
+	}
+	mounts, volumes := []object{{"name": "tmp", "mountPath": "/tmp"}}, []object{{"name": "tmp", "emptyDir": object{}}}
+	for i, file := range m.Files.List() {
+		if file == "" {
+			continue
+		}
+		from := object{"path": file, "type": "File"}
+		if m.Files.hidden() {
+			delete(from, "type")
+		}
+		name := []string{"cacert", "cert", "key"}[i]
+		volumes = append(volumes, object{"name": name, "hostPath": from})
+		mounts = append(mounts, object{"name": name, "mountPath": file, "readOnly": true})
+	}
+	return object{
+		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false, "hostNetwork": true,
+		"terminationGracePeriodSeconds": seconds(checkTermination),
+		"securityContext":               security,
+		"tolerations":                   []object{{"operator": "Exists"}},
+		"affinity": object{"nodeAffinity": object{"requiredDuringSchedulingIgnoredDuringExecution": object{"nodeSelectorTerms": []object{
+			{"matchFields": []object{{"key": "metadata.name", "operator": "In", "values": []string{m.Node}}}},
+		}}}},
+		"containers": []object{c.container(mounts)},
+		"volumes":    volumes,
+	}
+}
+
+func (c *Check) container(mounts []object) object {
+	o := object{
+		"name": checkRole, "image": c.o.Image, "imagePullPolicy": "IfNotPresent", "args": c.args,
+		// Without a limit, because throttling would be measured, too.
+		"resources":       object{"requests": object{"cpu": "100m", "memory": "128Mi"}},
+		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
+		"volumeMounts":    mounts,
+	}
+	if c.o.Program != "" {
+		o["command"] = []string{"sh", "-c", receiveProgram, "sh", strconv.FormatInt(c.size, 10)}
+		o["stdin"], o["stdinOnce"] = true, true
+	}
+	return o
+}
+
+// Run creates the Job, copies the output of the check, removes the Job and returns the exit code of
+// the check. If ctx is canceled, Run lets the check end and remove its keys.
+func (c *Check) Run(ctx context.Context, stdout, stderr io.Writer) (code int, err error) {
+	if err := c.api.create(ctx, "jobs", c.Manifest(), nil); err != nil {
+		err = fmt.Errorf("cannot create a Job in namespace %s: %w", c.api.namespace, err)
+		var dial *net.OpError
+		if errors.As(err, &dial) && dial.Op == "dial" || isRefused(err) {
+			return 0, err // nothing was created
+		}
+		return 0, errors.Join(err, c.remove())
+	}
+	pod, err := c.awaitStart(ctx)
+	if err == nil && c.o.Program != "" {
+		err = c.api.copyProgram(ctx, pod, c.o.Program)
+	}
+	if err == nil {
+		code, err = c.follow(ctx, pod, stdout, stderr)
+	}
+	return code, errors.Join(err, c.remove())
+}
+
+// find returns the check's pod, or nil if it does not exist.
+func (c *Check) find(ctx context.Context) (*pod, error) {
+	var list struct{ Items []pod }
+	err := c.api.list(ctx, "pods", labelSelector, runLabel+"="+c.labels[runLabel], &list)
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return &list.Items[0], nil
+}
+
+// awaitStart waits until the pod's container has started, and returns the pod's name.
+func (c *Check) awaitStart(ctx context.Context) (name string, err error) {
+	bound, cancel := context.WithTimeout(ctx, c.o.ReadyTimeout)
+	defer cancel()
+	last := "Kubernetes reports no reason"
+	for {
+		pod, err := c.find(bound)
+		why, permanent := "", false
+		switch {
+		case err != nil:
+			why = err.Error()
+		case pod == nil:
+			why = c.api.lastWarning(bound, c.name)
+			permanent = strings.HasPrefix(why, "FailedCreate")
+			if strings.Contains(why, "violates PodSecurity") {
+				why += "; give a namespace that permits pods to use the node's network and files with --namespace"
+			}
+		case pod.started():
+			return pod.Metadata.Name, nil
+		default:
+			why, permanent = c.startFailure(bound, pod)
+		}
+		if permanent {
+			return "", fmt.Errorf("the pod does not start: %s", why)
+		}
+		if why != "" && bound.Err() == nil {
+			last = why
+		}
+		select {
+		case <-time.After(pollInterval):
+		case <-bound.Done():
+			if ctx.Err() != nil {
+				return "", context.Cause(ctx)
+			}
+			return "", fmt.Errorf("the pod has not started within %v: %s", c.o.ReadyTimeout, last)
+		}
+	}
+}
+
+// missingFile matches the kubelet's message about a file that the node does not have.
+var missingFile = regexp.MustCompile(`hostPath type check failed: (\S+) is not a file`)
+
+// startFailure returns the reason why a pod has not started. permanent is set if the pod cannot
+// start even after more time.
+func (c *Check) startFailure(ctx context.Context, pod *pod) (why string, permanent bool) {
+	if why, permanent = waitingReason(pod, c.o.Image); why != "" {
+		return why, permanent
+	}
+	why = c.api.lastWarning(ctx, pod.Metadata.Name)
+	if file := missingFile.FindStringSubmatch(why); file != nil {
+		return fmt.Sprintf("the node %s has no file %s; give the paths on the node with --cacert, --cert and --key", c.plane.Chosen.Node, file[1]), true
+	}
+	return why, false
+}
+
+// follow copies the output of the check until its container has ended, and returns the exit code.
+// If a connection to the API is lost, which the check of a slow etcd can cause, follow connects
+// again.
+func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer) (code int, err error) {
+	all, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Limit())
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = c.requestRemoval(all) }) // remove reports the error
+	defer stop()
+	output := &splitter{stdout: stdout, stderr: stderr}
+	for attempts := 0; ; attempts++ {
+		lost := c.api.followLog(all, pod, output)
+		found, err := c.find(all)
+		switch {
+		case all.Err() != nil:
+			return 0, fmt.Errorf("the check did not end within %v", c.Limit())
+		case err == nil && found == nil && ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case err == nil && found == nil:
+			return 0, errors.New("the pod was removed before its check had ended")
+		case err == nil && found.ended() != nil && lost == nil:
+			return c.exitCode(found.ended(), output.tagged)
+		case isForbidden(lost), err == nil && found.ended() != nil && attempts > maxAttempts:
+			return 0, fmt.Errorf("cannot read the output of the check: %w", lost)
+		}
+		select {
+		case <-time.After(pollInterval):
+		case <-all.Done():
+		}
+	}
+}
+
+// exitCode returns the exit code of the check, or an error if the check did not exit by itself.
+func (c *Check) exitCode(end *terminated, tagged bool) (int, error) {
+	switch {
+	case end.Reason == "OOMKilled":
+		return 0, errors.New("the node ended the check, because the node had too little memory")
+	case tagged && end.ExitCode == 128+int(syscall.SIGKILL):
+		return 0, errors.New("the check was killed before it had removed its keys; remove them with \"quorumbench cleanup --on kubernetes\"")
+	case c.o.Program != "" && (end.ExitCode == 126 || end.ExitCode == 127):
+		return 0, errors.New("the node cannot run this program; give an image that was built for the node's processor with --image")
+	case !tagged && end.ExitCode != 0:
+		return 0, fmt.Errorf("the container exited with code %d (%s) and without a result; use an image with this version of quorumbench, built for the node's processor: %s", end.ExitCode, end.Reason, statusText(end.Message))
+	}
+	return end.ExitCode, nil
+}
+
+// requestRemoval requests that Kubernetes removes the Job and its pod.
+func (c *Check) requestRemoval(ctx context.Context) error {
+	endpoint := c.api.path("jobs", c.name)
+	endpoint.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
+	err := c.api.ask(ctx, http.MethodDelete, endpoint, "", nil, nil)
+	if isNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// remove removes the Job and its pod, and waits until they no longer exist.
+func (c *Check) remove() error {
+	ctx, cancel := context.WithTimeout(context.Background(), checkTermination+removeTimeout)
+	defer cancel()
+	if err := c.requestRemoval(ctx); err != nil {
+		return fmt.Errorf("cannot remove the Job %s in namespace %s (Kubernetes will remove it within %v): %w", c.name, c.api.namespace, c.Limit(), err)
+	}
+	for {
+		pod, err := c.find(ctx)
+		gone := false
+		if err == nil && pod == nil {
+			var jobs struct{ Items []struct{ Metadata metadata } }
+			err = c.api.list(ctx, "jobs", labelSelector, runLabel+"="+c.labels[runLabel], &jobs)
+			gone = err == nil && len(jobs.Items) == 0
+		}
+		if gone {
+			return nil
+		}
+		select {
+		case <-time.After(pollInterval):
+		case <-ctx.Done():
+			return fmt.Errorf("the Job %s in namespace %s still exists, although its removal was requested; remove it with \"kubectl -n %s delete job %s\"", c.name, c.api.namespace, c.api.namespace, c.name)
+		}
+	}
+}
+
+// terminated describes the end of a container.
+type terminated struct {
+	ExitCode        int
+	Reason, Message string
+}
+
+// started reports whether a container of the pod has started.
+func (p *pod) started() bool {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Running != nil || c.State.Terminated != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// ended returns how the pod's container ended, or nil if it has not ended.
+func (p *pod) ended() *terminated {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Terminated != nil {
+			return c.State.Terminated
+		}
+	}
+	return nil
+}
+
+// CommandArgs returns the arguments for a program in a pod, whose output NewTagger marks. The
+// addresses and certificates are those of the control plane.
+func (c *ControlPlane) CommandArgs() []string {
+	args := []string{"--endpoints=" + strings.Join(c.Endpoints(), ",")}
+	for i, file := range c.Chosen.Files.List() {
+		if file != "" {
+			args = append(args, []string{"--cacert=", "--cert=", "--key="}[i]+file)
+		}
+	}
+	return args
+}
+
+// User returns the user as whom the pod runs, for people.
+func (m *Member) User() string {
+	if m.user == 0 {
+		return "root"
+	}
+	return "user " + strconv.FormatInt(m.user, 10)
+}

@@ -1,0 +1,326 @@
+//go:build linux
+
+package kubernetes_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
+	"github.com/quorumbench/quorumbench/internal/testing/image"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
+)
+
+// etcdImage is the name of the image on the node that contains etcd's own server.
+const etcdImage = "localhost/etcd:test"
+
+// staticEtcd is a static pod as kubeadm writes it. {node} is the node's address, {pki} the folder
+// with the certificates, and {data} the folder for etcd's data.
+const staticEtcd = `apiVersion: v1
+kind: Pod
+metadata:
+  name: etcd
+  namespace: kube-system
+  labels: {component: etcd, tier: control-plane}
+  annotations: {kubeadm.kubernetes.io/etcd.advertise-client-urls: "https://{node}:2379"}
+spec:
+  hostNetwork: true
+  priorityClassName: system-node-critical
+  securityContext: {runAsUser: 0, seccompProfile: {type: RuntimeDefault}}
+  containers:
+    - name: etcd
+      image: ` + etcdImage + `
+      imagePullPolicy: Never
+      command:
+        - /etcd
+        - --name=node1
+        - --listen-client-urls=https://127.0.0.1:2379,https://{node}:2379
+        - --advertise-client-urls=https://{node}:2379
+        - --listen-peer-urls=https://{node}:2380
+        - --initial-advertise-peer-urls=https://{node}:2380
+        - --initial-cluster=node1=https://{node}:2380
+        - --data-dir={data}
+        - --cert-file={pki}/server.crt
+        - --key-file={pki}/server.key
+        - --trusted-ca-file={pki}/ca.crt
+        - --client-cert-auth=true
+        - --peer-cert-file={pki}/server.crt
+        - --peer-key-file={pki}/server.key
+        - --peer-trusted-ca-file={pki}/ca.crt
+        - --peer-client-cert-auth=true
+        - --listen-metrics-urls=http://127.0.0.1:2381
+      readinessProbe: {httpGet: {host: 127.0.0.1, port: 2381, path: /readyz}, periodSeconds: 1}
+      volumeMounts:
+        - {name: etcd-data, mountPath: "{data}"}
+        - {name: etcd-certs, mountPath: "{pki}"}
+  volumes:
+    - {name: etcd-certs, hostPath: {path: "{pki}", type: DirectoryOrCreate}}
+    - {name: etcd-data, hostPath: {path: "{data}", type: DirectoryOrCreate}}
+`
+
+// podReady matches a pod that is ready, as JSON.
+var podReady = regexp.MustCompile(`"type":"Ready",[^}]*"status":"True"`)
+
+// startStaticEtcd starts etcd in a static pod of the node, and returns a client and the folder with
+// the certificates.
+func startStaticEtcd(t *testing.T) (client *clientv3.Client, pki string) {
+	t.Helper()
+	dir := t.TempDir()
+	pki = filepath.Join(dir, "pki", "etcd")
+	if err := os.MkdirAll(pki, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a := certs.NewAuthority(t, "etcd-ca")
+	certs.WriteFile(t, filepath.Join(pki, "ca.crt"), a.PEM)
+	until := time.Now().Add(time.Hour)
+	for _, name := range []string{"server", "healthcheck-client"} {
+		a.Issue(t, name, until, net.ParseIP(kubernetes.NodeAddress)).Write(t, filepath.Join(pki, name+".crt"), filepath.Join(pki, name+".key"))
+	}
+	binary := filepath.Join(dir, "etcd")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes/etcd")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("etcd cannot be built: %v: %s", err, out)
+	}
+	importImage(t, etcdImage, binary, "/etcd")
+	manifest := strings.NewReplacer("{node}", kubernetes.NodeAddress, "{pki}", pki, "{data}", filepath.Join(dir, "data")).Replace(staticEtcd)
+	if err := node.WriteStaticPod("etcd", manifest); err != nil {
+		t.Fatal(err)
+	}
+	const pod = "/api/v1/namespaces/kube-system/pods/etcd-node1"
+	t.Cleanup(func() {
+		if err := node.RemoveStaticPod("etcd"); err != nil {
+			t.Error(err)
+		}
+		within(t, time.Minute, "the static pod is still there", func() bool { _, err := node.Get(pod); return err != nil })
+	})
+	within(t, time.Minute, "etcd in a static pod is not ready", func() bool {
+		status, err := node.Get(pod)
+		return err == nil && podReady.MatchString(status)
+	})
+	pair := a.Issue(t, "client", until).TLS(t)
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{"127.0.0.1:2379"}, DialTimeout: 10 * time.Second, TLS: &tls.Config{RootCAs: a.Pool(), Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c, pki
+}
+
+// importImage imports an image that contains one binary.
+func importImage(t *testing.T, name, binary, entry string) {
+	t.Helper()
+	archive, err := os.Create(filepath.Join(t.TempDir(), "image.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = (&image.Image{Name: name, Variants: []image.Variant{{Binary: binary}}, Entry: entry}).Write(archive)
+	if err := errors.Join(err, archive.Close(), node.Import(t.Context(), archive.Name())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// plugin returns a command that runs quorumbench as a plug-in of kubectl, outside the node.
+func plugin(t *testing.T, args ...string) (c *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	home := t.TempDir()
+	link := filepath.Join(home, "kubectl-quorumbench")
+	if err := os.Symlink(program, link); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	c = kubernetes.Outside(link, append(args, "--yes")...)
+	c.Env, c.Dir, c.Stdout, c.Stderr = append(os.Environ(), "HOME="+home, "KUBECONFIG="+node.Kubeconfig()), home, stdout, stderr
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s\n%s", stdout, stderr)
+		}
+	})
+	return c, stdout, stderr
+}
+
+// countKeys returns the number of keys in etcd.
+func countKeys(t *testing.T, c *clientv3.Client) int64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := c.Get(ctx, "", clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Count
+}
+
+// remainingChecks lists what checks have left in Kubernetes.
+func remainingChecks(t *testing.T) (all string) {
+	t.Helper()
+	for _, kind := range []string{"/apis/batch/v1/jobs", "/api/v1/pods"} {
+		b, err := node.Get(kind + "?labelSelector=app.kubernetes.io/name=quorumbench")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b, `"items":[]`) {
+			all += b
+		}
+	}
+	return all
+}
+
+// killInPod kills the check in a pod, which runs in the PID namespace of this test.
+func killInPod(t *testing.T) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range lines {
+		line, _ := os.ReadFile(file) // the process may have ended
+		if strings.HasPrefix(string(line), "/quorumbench\x00in-pod\x00") {
+			pid, err := strconv.Atoi(strings.Split(file, "/")[2])
+			if err == nil {
+				err = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatal("no check runs in a pod")
+}
+
+// A check as a plug-in of kubectl finds etcd in its static pod, checks it, and leaves neither
+// objects in Kubernetes nor keys in etcd: at its end, after Ctrl-C, and after it was killed.
+func TestCheckControlPlane(t *testing.T) {
+	needsNode(t)
+	etcd, pki := startStaticEtcd(t)
+	if _, err := etcd.Put(t.Context(), "/registry/kept", "value"); err != nil {
+		t.Fatal(err)
+	}
+	gone := func(t *testing.T) {
+		t.Helper()
+		if n, left := countKeys(t, etcd), remainingChecks(t); n != 1 || left != "" {
+			t.Errorf("%d keys and %.300s are left", n, left)
+		}
+	}
+	t.Run("Ends", func(t *testing.T) {
+		c, stdout, stderr := plugin(t, "check", "--duration", "5s", "--format", "json", "--image", imageName)
+		err := c.Run()
+		var result struct {
+			Check, State string
+			Due          int
+			Errors       []any
+			Cleanup      struct{ Deleted int }
+		}
+		if bad := json.Unmarshal(stdout.Bytes(), &result); bad != nil {
+			t.Fatalf("%v, %v: %s\n%s", err, bad, stdout, stderr)
+		}
+		codes := map[string][]int{"pass": {0}, "fail": {1, 6}} // a busy node can make the check fail
+		if !slices.Contains(codes[result.State], c.ProcessState.ExitCode()) || result.Due != 750 || len(result.Errors) > 0 || result.Cleanup.Deleted != 750 {
+			t.Errorf("%v: %s\n%s", err, stdout, stderr)
+		}
+		t.Logf("%s\n%s", stdout, stderr)
+		gone(t)
+	})
+	writes := func(t *testing.T) {
+		t.Helper()
+		within(t, time.Minute, "the check writes nothing", func() bool { return countKeys(t, etcd) > 50 })
+	}
+	t.Run("Interrupted", func(t *testing.T) {
+		c, _, stderr := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		writes(t)
+		if err := c.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		var ended *exec.ExitError
+		if err := c.Wait(); !errors.As(err, &ended) || ended.ExitCode() != 130 {
+			t.Errorf("it ends with %v: %s", err, stderr)
+		}
+		gone(t)
+	})
+	t.Run("Killed", func(t *testing.T) {
+		c, _, _ := plugin(t, "check", "perf", "--duration", "3s", "--image", imageName)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		writes(t)
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Wait() // Wait returns an error because the process was killed
+		within(t, 3*time.Minute, "something of the check is still there", func() bool { return remainingChecks(t) == "" })
+		gone(t)
+	})
+	t.Run("PodKilled", func(t *testing.T) {
+		c, _, stderr := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		writes(t)
+		killInPod(t)
+		if err := c.Wait(); err == nil || !strings.Contains(stderr.String(), "the check was killed before it had removed its keys") {
+			t.Errorf("it ends with %v: %s", err, stderr)
+		}
+		if left := remainingChecks(t); left != "" || countKeys(t, etcd) < 50 {
+			t.Errorf("%.300s", left)
+		}
+		c, stdout, stderr := plugin(t, "cleanup", "--image", imageName)
+		if err := c.Run(); err != nil || !strings.Contains(stdout.String(), "Removed ") {
+			t.Errorf("%v: %s\n%s", err, stdout, stderr)
+		}
+		t.Logf("%s\n%s", stdout, stderr)
+		gone(t)
+	})
+	t.Run("Copied", func(t *testing.T) {
+		const shell = "localhost/shell:test"
+		importImage(t, shell, "/bin/busybox", "/bin/sh")
+		c, stdout, stderr := plugin(t, "check", "members", "--duration", "3s", "--shell-image", shell)
+		if err := c.Run(); err != nil && c.ProcessState.ExitCode() != 1 || !strings.Contains(stdout.String(), "node1") || !strings.Contains(stderr.String(), "quorumbench: the program was copied into the pod\n") {
+			t.Errorf("%v: %s\n%s", err, stdout, stderr)
+		}
+		t.Logf("%s\n%s", stdout, stderr)
+		gone(t)
+	})
+	t.Run("Refused", func(t *testing.T) {
+		const restricted = `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "restricted", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`
+		if err := node.Create("/api/v1/namespaces", restricted); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(pki, "healthcheck-client.key"), filepath.Join(pki, "other.key")); err != nil {
+			t.Fatal(err)
+		}
+		for want, args := range map[string][]string{
+			fmt.Sprintf("the pod does not start: the node node1 has no file %s/healthcheck-client.key; give the paths on the node with --cacert, --cert and --key", pki): {"--image", imageName},
+			"violates PodSecurity \"restricted:latest\": ": {"--image", imageName, "--namespace", "restricted"},
+			"cannot pull the image localhost/nothing:1: ":  {"--image", "localhost/nothing:1", "--cert", pki + "/healthcheck-client.crt", "--key", pki + "/other.key"},
+		} {
+			c, _, stderr := plugin(t, append([]string{"check"}, args...)...)
+			if err := c.Run(); err == nil || !strings.Contains(stderr.String(), want) {
+				t.Errorf("%v ends with %v and says, without %q:\n%s", args, err, want, stderr)
+			}
+			gone(t)
+		}
+	})
+}
