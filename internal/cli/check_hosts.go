@@ -23,6 +23,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/search/survey"
@@ -32,6 +33,7 @@ import (
 
 // hostsFlags holds the flags of `check hosts`.
 type hostsFlags struct {
+	pods     pods
 	hosts    string
 	dir      string
 	store    string
@@ -49,7 +51,8 @@ func (a *commandLine) checkHostsCommand() *cobra.Command {
 		Use: "hosts", Short: "Check whether machines are good enough for a store, before it is installed", Args: command.ArgsBetween(0, 0, ""),
 		Example: `  quorumbench check hosts --dir /var/lib/etcd
   quorumbench check hosts --hosts db1,db2,db3 --store k3s --format json
-  quorumbench check hosts --hosts db1,db2,db3 --neighbor-load 1GiB`,
+  quorumbench check hosts --hosts db1,db2,db3 --neighbor-load 1GiB
+  quorumbench check hosts --on kubernetes --members 3 --image IMAGE --pod-storage-class fast`,
 		Long: `Check whether machines are good enough for etcd, ZooKeeper, Consul, or k3s with SQLite,
 before the store is installed. The command measures synced writes on each host, round trips
 between all hosts, clocks, withheld CPU time and limits. It compares them with the stores'
@@ -73,6 +76,7 @@ CANNOT TELL YET. The exit code is 0 for PASS, 1 for FAIL and 6 for CANNOT TELL Y
 	r.Size("neighbor-load", &f.neighbor, "also write a file of this size once a minute, as when an image is pulled; 0 for no such load")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates that \"quorumbench agent certs\" created")
 	f.agents.registerSSH(r)
+	f.pods.registerForHosts(r)
 	command.SetGroup(r.Set, "Host flags", "hosts", "dir")
 	command.SetGroup(r.Set, "Measurement flags", "neighbor-load", "rate", "duration")
 	a.AddProgress(r)
@@ -80,6 +84,9 @@ CANNOT TELL YET. The exit code is 0 for PASS, 1 for FAIL and 6 for CANNOT TELL Y
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if f.whole = c.Flags().Changed("duration"); !f.whole {
 			f.duration = usualSurvey
+		}
+		if err := f.pods.check(func(flag string) bool { return c.Flags().Lookup(flag) != nil && c.Flags().Changed(flag) }); err != nil {
+			return err
 		}
 		return a.checkHosts(c.Context(), f)
 	}
@@ -136,6 +143,9 @@ func (f *hostsFlags) check() ([]scenario.Host, error) {
 	case f.neighbor < 0 || f.neighbor > 1<<38:
 		return nil, command.Usage("--neighbor-load must be at most 256GiB, not %s", text.FormatSize(f.neighbor))
 	}
+	if f.pods.enabledOn != "" {
+		return f.podHosts()
+	}
 	hosts, err := parseHosts(f.hosts, f.dir)
 	if err != nil {
 		return nil, command.Usage("--hosts: %w", err)
@@ -157,6 +167,23 @@ func (f *hostsFlags) check() ([]scenario.Host, error) {
 		return nil, command.Usage("--dir: the folder %s does not exist on this machine; create it, or name another folder on the same disk", f.dir)
 	}
 	return nil, nil
+}
+
+// podHosts returns the hosts for --on kubernetes. The pods of these hosts are created later.
+func (f *hostsFlags) podHosts() (hosts []scenario.Host, err error) {
+	switch {
+	case f.hosts != "":
+		return nil, command.Usage("--hosts names hosts, but --on kubernetes creates them; give only one of these flags")
+	case f.dir != "":
+		return nil, command.Usage("--dir does not apply to pods, which write in their own volume; omit --dir, and choose the volume with --pod-storage-class")
+	case f.pods.members < 1 || f.pods.members > maxHosts:
+		return nil, command.Usage("--members must be from 1 to %d, not %d; give the number of pods with which nodes are checked", maxHosts, f.pods.members)
+	}
+	f.pods.options.Members = f.pods.members
+	for _, name := range kubernetes.Members(f.pods.members) {
+		hosts = append(hosts, scenario.Host{Name: name, Transport: scenario.TransportAgent})
+	}
+	return hosts, nil
 }
 
 // parseHosts parses the value of --hosts. A host's name is the name or IP address in its address.
@@ -317,8 +344,16 @@ func (a *commandLine) reachTargets(ctx context.Context, f *hostsFlags, hosts []s
 		}
 		return []survey.Target{{Name: probe.Machine().Name, Host: host.NewLocal(measure.Now, nil), Dir: dir}}, func() error { return nil }, nil
 	}
+	dial := f.agents.dial
+	if f.pods.enabledOn != "" {
+		f.pods.options.Logf = a.logf
+		dial = f.pods.dial
+	}
 	remotes := make([]*agent.Remote, len(hosts))
 	leave = func() error {
+		if f.pods.enabledOn != "" {
+			return f.pods.remove(nil)
+		}
 		errs := make([]error, len(remotes))
 		var leaving sync.WaitGroup
 		for i, r := range remotes {
@@ -332,7 +367,7 @@ func (a *commandLine) reachTargets(ctx context.Context, f *hostsFlags, hosts []s
 	group, dialing := errgroup.WithContext(ctx)
 	for i := range hosts {
 		group.Go(func() (err error) {
-			remotes[i], err = f.agents.dial(dialing, &hosts[i])
+			remotes[i], err = dial(dialing, &hosts[i])
 			return err
 		})
 	}
@@ -340,6 +375,9 @@ func (a *commandLine) reachTargets(ctx context.Context, f *hostsFlags, hosts []s
 		return nil, leave, err
 	}
 	for i := range hosts {
+		if pod, ok := f.pods.ready[hosts[i].Name]; ok && pod.Node != "" {
+			hosts[i].Name += " on " + pod.Node
+		}
 		targets = append(targets, survey.Target{Name: hosts[i].Name, Address: hosts[i].Address, Host: remotes[i].Host()})
 	}
 	return targets, leave, nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -16,7 +17,7 @@ import (
 // onKubernetes is the only value that --on accepts.
 const onKubernetes = "kubernetes"
 
-// pods holds the flags of `run --on kubernetes`, and the sessions with the agents in its pods.
+// pods holds the flags of `--on kubernetes`, and the sessions with the agents in its pods.
 type pods struct {
 	enabledOn string
 	options   kubernetes.Options
@@ -28,9 +29,9 @@ type pods struct {
 	created     *kubernetes.Pods
 	startErr    error // why the sessions could not be started
 
-	mu        sync.Mutex
-	remotes   map[string]*agent.Remote // key: host name
-	addresses map[string]string        // addresses of the pods; key: host name
+	mu      sync.Mutex
+	remotes map[string]*agent.Remote       // key: host name
+	ready   map[string]kubernetes.ReadyPod // key: host name
 }
 
 // podFlags lists the flags that are valid only with --on kubernetes.
@@ -38,24 +39,37 @@ var podFlags = []string{
 	"namespace", "image", "kubeconfig", "context", "members", "workers", "endpoints", "pod-cpu", "pod-memory", "pod-storage-class", "pod-storage", "ready-timeout",
 }
 
-func (p *pods) register(r command.Flags) {
+// registerForRun registers the flags of pods for members and workers.
+func (p *pods) registerForRun(r command.Flags) {
+	p.register(r, "create pods for members and workers, and delete them at the end (docs/how-to/many-machines.md)")
+	r.Int("members", &p.members, "with --on kubernetes: number of members to start in each cluster; each member has its own pod")
+	r.Int("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
+	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: use the running cluster at these endpoints, which pods must be able to reach, instead of starting clusters")
+	command.SetGroup(r.Set, command.PodFlags, append([]string{"on"}, podFlags...)...)
+}
+
+// registerForHosts registers the flags of pods whose nodes are checked.
+func (p *pods) registerForHosts(r command.Flags) {
+	p.register(r, "check the nodes of a Kubernetes cluster: create pods that write and send packets, and delete them at the end")
+	r.Int("members", &p.members, "with --on kubernetes: number of pods; Kubernetes distributes them over the nodes if it can")
+	command.SetGroup(r.Set, command.PodFlags, slices.DeleteFunc(append([]string{"on"}, podFlags...), func(flag string) bool { return r.Set.Lookup(flag) == nil })...)
+}
+
+// register registers the flags that all commands with pods have.
+func (p *pods) register(r command.Flags, use string) {
 	p.options.CPU, _ = kubernetes.ParseShare("1")      // a valid quantity
 	p.options.Memory, _ = kubernetes.ParseShare("1Gi") // a valid quantity
 	p.options.ReadyTimeout, p.options.Storage = 5*time.Minute, "10Gi"
-	r.Text("on", &p.enabledOn, onKubernetes, "create pods for members and workers, and delete them at the end (docs/how-to/many-machines.md)")
+	r.Text("on", &p.enabledOn, onKubernetes, use)
 	r.Text("namespace", &p.options.Namespace, "NAME", "with --on kubernetes: namespace of the pods (default: the namespace of the context in the kubeconfig)")
 	r.Text("image", &p.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it)")
 	r.Text("kubeconfig", &p.options.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses or, in a pod, the service account)")
 	r.Text("context", &p.options.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
-	r.Int("members", &p.members, "with --on kubernetes: number of members to start in each cluster; each member has its own pod")
-	r.Int("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
-	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: use the running cluster at these endpoints, which pods must be able to reach, instead of starting clusters")
 	command.Value(r, "pod-cpu", &p.options.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: CPUs of each pod")
 	command.Value(r, "pod-memory", &p.options.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
 	r.Text("pod-storage-class", &p.options.StorageClass, "NAME", "with --on kubernetes: storage class of the volume for each member's data, instead of a folder on the member's node")
 	r.Text("pod-storage", &p.options.Storage, "SIZE", "with --pod-storage-class: size of the volume")
 	r.Duration("ready-timeout", &p.options.ReadyTimeout, "with --on kubernetes: maximum time for pods to become ready")
-	command.SetGroup(r.Set, command.PodFlags, append([]string{"on"}, podFlags...)...)
 }
 
 // check returns a usage error for flags that contradict each other.
@@ -141,7 +155,7 @@ func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error
 	p.createMutex.Lock()
 	defer p.createMutex.Unlock()
 	if p.remotes == nil { // the first call; later calls return the same error
-		p.remotes, p.addresses = map[string]*agent.Remote{}, map[string]string{}
+		p.remotes, p.ready = map[string]*agent.Remote{}, map[string]kubernetes.ReadyPod{}
 		if p.created, p.startErr = kubernetes.CreatePods(ctx, p.options); p.startErr == nil {
 			p.startErr = p.created.Ready(ctx, p.startSession)
 		}
@@ -149,19 +163,19 @@ func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error
 	if p.startErr != nil {
 		return nil, p.startErr
 	}
-	h.Address = p.addresses[h.Name]
+	h.Address = p.ready[h.Name].Address
 	return p.remotes[h.Name], nil
 }
 
-// startSession starts the session with one agent.
-func (p *pods) startSession(ctx context.Context, host, address string, transport agent.Transport) error {
-	r, err := agent.Dial(ctx, agent.Target{Name: host, Address: address, Version: agentVersion(), Transport: transport})
+// startSession starts the session with the agent in a pod.
+func (p *pods) startSession(ctx context.Context, pod kubernetes.ReadyPod) error {
+	r, err := agent.Dial(ctx, agent.Target{Name: pod.Host, Address: pod.Address, Version: agentVersion(), Transport: pod.Transport})
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.remotes[host], p.addresses[host] = r, address
+	p.remotes[pod.Host], p.ready[pod.Host] = r, pod
 	return nil
 }
 

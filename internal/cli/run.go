@@ -82,7 +82,7 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: metric that must be precise, for example p99 (default: ops and p90); can be repeated")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates that \"quorumbench agent certs\" created")
 	f.agents.registerSSH(r)
-	f.pods.register(r)
+	f.pods.registerForRun(r)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.isGiven = c.Flags().Changed
 		return a.run(c.Context(), f, args)

@@ -14,7 +14,7 @@ type Options struct {
 	// its pod, and Image needs only the programs sh, head and chmod.
 	Program string
 	Members int   // number of pods for members; may be 0
-	Workers int   // number of pods for workers; at least 1
+	Workers int   // number of pods for workers; at least 1 if Members is 0
 	CPU     Share // for each pod
 	Memory  Share // for each pod
 	// StorageClass is the class of a volume for each member's data, and Storage is the size of this

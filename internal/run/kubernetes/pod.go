@@ -7,6 +7,7 @@ import (
 // pod contains the fields of a pod that we read from the API.
 type pod struct {
 	Metadata metadata
+	Spec     struct{ NodeName string }
 	Status   struct {
 		Phase, Reason, Message string
 		PodIP                  string

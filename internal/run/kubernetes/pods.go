@@ -20,7 +20,7 @@ type Pods struct {
 	o       Options
 	api     *api
 	run     string    // prefix of all object names
-	owner   *metadata // the workers' Job
+	owner   *metadata // the Job that owns all other objects
 	secrets agent.Credentials
 	clock   func() time.Time
 }
@@ -53,18 +53,27 @@ func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 	return p, nil
 }
 
-// createObjects creates the Job of the workers and all objects that belong to this Job.
+// ownerRole returns the role of the pods whose Job owns all other objects, and their number.
+func (p *Pods) ownerRole() (role string, pods int) {
+	if p.o.Workers == 0 {
+		return memberRole, p.o.Members
+	}
+	return workerRole, p.o.Workers
+}
+
+// createObjects creates the Job that owns the other objects, and then these objects.
 func (p *Pods) createObjects(ctx context.Context) error {
 	deadline := p.o.ReadyTimeout + time.Minute
+	role, n := p.ownerRole()
 	var made struct{ Metadata metadata }
-	if err := p.api.create(ctx, "jobs", p.o.job(p.run, workerRole, p.o.Workers, deadline), &made); err != nil {
+	if err := p.api.create(ctx, "jobs", p.o.job(p.run, role, n, deadline), &made); err != nil {
 		return err
 	}
 	p.owner = &made.Metadata
 	if err := p.api.create(ctx, "secrets", secret(p.run, p.secrets.Files(), ownerReference(p.owner)), nil); err != nil {
 		return err
 	}
-	if p.o.Members == 0 {
+	if p.o.Members == 0 || role == memberRole {
 		return nil
 	}
 	return p.api.create(ctx, "jobs", p.o.job(p.run, memberRole, p.o.Members, maxRunDuration, ownerReference(p.owner)), nil)
@@ -97,7 +106,7 @@ func (p *Pods) transportTo(pod *pod) agent.Transport {
 	}}
 }
 
-// extendDeadline extends the deadline of the workers' Job. It must be called when all agents have a
+// extendDeadline extends the deadline of the Job that owns the other objects. It must be called when all agents have a
 // controller.
 func (p *Pods) extendDeadline(ctx context.Context) error {
 	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, maxRunDuration/time.Second)
@@ -112,7 +121,8 @@ const removeTimeout = time.Minute
 func (p *Pods) Remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 	defer cancel()
-	name := jobName(p.run, workerRole)
+	role, _ := p.ownerRole()
+	name := jobName(p.run, role)
 	// With foreground deletion, Kubernetes removes the Job last. Therefore, no other object remains
 	// when the Job no longer exists. We cannot check whether the Secret exists, because this would
 	// require the right to read all Secrets in the namespace.

@@ -17,7 +17,6 @@ import (
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 
-	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 	testkubernetes "github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -173,11 +172,11 @@ func (c *cluster) testReady(t *testing.T) {
 	seen := map[string]string{}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- p.Ready(t.Context(), func(_ context.Context, host, address string, way agent.Transport) error {
+		ended <- p.Ready(t.Context(), func(_ context.Context, ready ReadyPod) error {
 			mu.Lock()
 			defer mu.Unlock()
-			if seen[host] = address; way == nil {
-				return fmt.Errorf("no way leads to %s", host)
+			if seen[ready.Host] = ready.Address; ready.Transport == nil {
+				return fmt.Errorf("%s has no transport", ready.Host)
 			}
 			return nil
 		})
@@ -254,7 +253,7 @@ func (c *cluster) testTrouble(t *testing.T) {
 			p := c.makes(t, o)
 			pod := c.pods(t, p, 1)[0]
 			c.setStatus(t, &pod, test.status)
-			err := p.Ready(t.Context(), func(context.Context, string, string, agent.Transport) error { return nil })
+			err := p.Ready(t.Context(), func(context.Context, ReadyPod) error { return nil })
 			if err == nil || err.Error() != test.want {
 				t.Errorf("it says %v, and not %q", err, test.want)
 			}

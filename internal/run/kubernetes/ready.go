@@ -13,10 +13,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
-// PodHandler is a function that is called for each agent when its pod is ready. The parameter
-// `host` is the agent's name, `address` is the pod's IP address, and `transport` is the Transport
-// to the agent.
-type PodHandler func(ctx context.Context, host, address string, transport agent.Transport) error
+// PodHandler is a function that is called for each agent when its pod is ready.
+type PodHandler func(ctx context.Context, p ReadyPod) error
+
+// ReadyPod describes a pod whose agent is listening.
+type ReadyPod struct {
+	Host      string // name of the agent
+	Address   string // IP address of the pod
+	Node      string // name of the node on which the pod runs
+	Transport agent.Transport
+}
 
 // Ready waits until all pods are ready. It calls onReady for each pod as soon as this pod is ready,
 // because an agent waits for its controller only for a limited time. Several calls may run
@@ -27,7 +33,9 @@ func (p *Pods) Ready(ctx context.Context, onReady PodHandler) error {
 	defer cancel()
 	all, sessions := errgroup.WithContext(bound)
 	err := p.await(sessions, func(pod pod) {
-		all.Go(func() error { return onReady(sessions, hostOf(&pod), pod.Status.PodIP, p.transportTo(&pod)) })
+		all.Go(func() error {
+			return onReady(sessions, ReadyPod{hostOf(&pod), pod.Status.PodIP, pod.Spec.NodeName, p.transportTo(&pod)})
+		})
 	})
 	if failed := all.Wait(); failed != nil {
 		err = failed

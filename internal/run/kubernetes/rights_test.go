@@ -23,7 +23,6 @@ import (
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 
-	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/testing/image"
 )
 
@@ -222,7 +221,7 @@ func TestRightsAndPods(t *testing.T) {
 		if _, err := p.api.forward(t.Context(), "pod", agentPort); err == nil {
 			t.Error("a connection leads to a pod that is not there")
 		}
-		err = p.Ready(t.Context(), func(context.Context, string, string, agent.Transport) error { return nil })
+		err = p.Ready(t.Context(), func(context.Context, ReadyPod) error { return nil })
 		if err == nil && test.want != "" || err != nil && (test.want == "" || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("it says %v, and not %q", err, test.want)
 		}

@@ -140,3 +140,34 @@ func podLog(t *testing.T, selector string) string {
 	}
 	return log
 }
+
+// Pods check their nodes. The result names the node of each pod, and nothing remains.
+func TestCheckHostsInPods(t *testing.T) {
+	needsNode(t)
+	var out, said bytes.Buffer
+	args := []string{"check", "hosts", "--kubeconfig", node.Kubeconfig(), "--members", "2", "--duration", "5s", "--format", "json"}
+	c := kubernetes.Outside(program, append(args, small...)...)
+	c.Env, c.Dir, c.Stdout, c.Stderr = append(os.Environ(), "HOME="+t.TempDir()), t.TempDir(), &out, &said
+	_ = c.Run() // the exit code depends on the machine's disk
+	if code := c.ProcessState.ExitCode(); code != 0 && code != 1 && code != 6 {
+		t.Fatalf("exit code %d:\n%s", code, said.String())
+	}
+	var check struct {
+		Hosts []struct{ Name string }
+		Pairs []struct {
+			Trips int `json:"round_trips"`
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &check); err != nil {
+		t.Fatalf("%v: %s%s", err, out.String(), said.String())
+	}
+	if len(check.Hosts) != 2 || len(check.Pairs) != 1 || check.Pairs[0].Trips < 5 {
+		t.Errorf("%+v", check)
+	}
+	for i, h := range check.Hosts {
+		if !strings.HasPrefix(h.Name, "member-") || !strings.Contains(h.Name, " on ") {
+			t.Errorf("host %d is named %q", i, h.Name)
+		}
+	}
+	checkGone(t)
+}
