@@ -212,8 +212,12 @@ func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
 func (a *commandLine) historySources(f *historyFlags, args []string, figures []record.Figure) (sources []*history.Source, err error) {
 	var dirs []string
 	if f.runs != "" {
-		if dirs, err = record.FindRuns(f.runs); err != nil {
+		var skipped []record.UnreadableFolder
+		if dirs, skipped, err = record.FindRuns(f.runs); err != nil {
 			return nil, err
+		}
+		for _, folder := range skipped {
+			a.Warn(fmt.Sprintf("the runs in the folder %s were left out, because it cannot be read: %v", folder.Path, folder.Err))
 		}
 		if len(dirs) == 0 {
 			return nil, fmt.Errorf("--runs %s contains no run directory; name the folder in which quorumbench run creates run directories (its flag --runs-dir)", f.runs)

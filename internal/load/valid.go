@@ -70,7 +70,7 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	case len(targets.Endpoints) > maxEndpoints || len(a.Access.Endpoints) > maxEndpoints || len(a.Members) > maxEndpoints:
 		return fmt.Errorf("a load has at most %d endpoints", maxEndpoints)
 	case a.OtherWorkers < 0 || a.OtherWorkers >= a.Shard.count():
-		return fmt.Errorf("a load of %s cannot have %d other workers in this process; their number must be from 0 to %d", text.Plural(uint64(a.Shard.count()), "part"), a.OtherWorkers, a.Shard.count()-1)
+		return fmt.Errorf("a load of %s cannot have %d other workers in this process; their number must be at least 0 and below the number of parts", text.Plural(uint64(a.Shard.count()), "part"), a.OtherWorkers)
 	case len(a.LeaseNames) > 0 && len(a.LeaseNames) != len(a.Leases):
 		return fmt.Errorf("the load has %d leases, but %d lease names", len(a.Leases), len(a.LeaseNames))
 	case len(a.Leases) > scenario.MaxClients:

@@ -16,8 +16,9 @@ type Parameter struct {
 	Key string
 	// Flag is the name of the flag in `bench` commands, if it differs from Key.
 	Flag string
-	// Meaning is a phrase for help and for the JSON Schema.
-	Meaning string
+	// Meaning is a phrase for help. FileMeaning replaces it for scenario files if their values have
+	// another form.
+	Meaning, FileMeaning string
 	// FileOnly is set if only scenario files have the parameter, so that no command has a flag for
 	// it.
 	FileOnly bool

@@ -90,7 +90,7 @@ func clusterParameters() []*Parameter {
 func operationParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "operation", Meaning: "operation to send", FileOnly: true, fileSchema: func() jsonSchema { return enumSchema(operationNames()...) }, readFile: setOperation, column: &column{cell: func(t *Trial) string { return t.Load.mixLabel() }}},
-		{Key: "mix", Meaning: "operations with weights, for example put=20,get=80 or get:local=40", DifferenceName: "the operations",
+		{Key: "mix", Meaning: "operations with weights, for example put=20,get=80 or get:local=40", FileMeaning: "operations with weights, for example {put: 20, get: 80}", DifferenceName: "the operations",
 			value: mixValue(), readFile: setMix},
 		{Key: "consistency", Meaning: "consistency of reads: linearizable (l), local (s) or lease, if the store supports it", Operations: readOperations, fileSchema: consistencySchema,
 			readFile: intoDraft(wordReader(kv.ParseConsistency), func(d *draft) *kv.Consistency { return &d.consistency }),
@@ -229,7 +229,7 @@ func timeParameters() []*Parameter {
 		{Key: "arrival", Meaning: "schedule of an open loop: constant (evenly spaced) or poisson (random gaps)", DifferenceName: "the arrival",
 			column: &column{cell: func(t *Trial) string { return t.Load.arrivalLabel() }},
 			value:  enumValue(func(l *Load) *Arrival { return &l.Arrival }, "constant|poisson", ParseArrival, valueNames(Closed, Recorded))},
-		{Key: "rate", Meaning: "number of operations that become due per second, no matter how slow the store is (open loop); 0 means a closed loop", DifferenceName: "the rate per second", OpenLoop: true,
+		{Key: "rate", Meaning: "number of operations that become due per second, no matter how slow the store is (open loop); 0 means a closed loop", FileMeaning: "number of operations that become due per second, no matter how slow the store is (open loop)", DifferenceName: "the rate per second", OpenLoop: true,
 			value: rateValue()},
 		{Key: "total", Meaning: "number of operations to measure", DifferenceName: "the total number of operations", Presentation: &windowPresentation,
 			value: integerValue(func(l *Load) *uint64 { return &l.Total }, 1, maxTotal)},

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -92,7 +93,7 @@ func (w *schemaWriter) define(p *Parameter) jsonSchema {
 	if v := w.defaultValue(p); v != nil {
 		s = s.with("default", v)
 	}
-	description := p.Meaning
+	description := cmp.Or(p.FileMeaning, p.Meaning)
 	if bounds := p.Bounds(); bounds != "" {
 		description += " (" + strings.ReplaceAll(bounds, "`", "") + ")"
 	}

@@ -93,6 +93,9 @@ func connectionNote(f *Figures) string {
 	if f.Clients <= f.Connections {
 		return words + "Each client has its own connection, so it waited because connections were lost and opened again."
 	}
+	if f.Injected > 0 {
+		return words + "Connections that faults closed may have caused this."
+	}
 	return words + "Use more connections to put more load on the store."
 }
 

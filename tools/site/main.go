@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	_ "embed" // for the template and the style sheet
 	"errors"
 	"flag"
@@ -144,5 +143,5 @@ func relative(page, file string) string {
 	for len(from) > 0 && len(to) > 1 && from[0] == to[0] {
 		from, to = from[1:], to[1:]
 	}
-	return cmp.Or(strings.Repeat("../", len(from))+strings.Join(to, "/"), ".")
+	return strings.Repeat("../", len(from)) + strings.Join(to, "/")
 }

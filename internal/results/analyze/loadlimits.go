@@ -52,7 +52,8 @@ func operationWaits(t *record.Trial) (out []*Cause) {
 				fmt.Sprintf("%s of %s that became due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
 		}
 	}
-	// A client with a connection of its own waits only if the connection is lost.
+	// A client with a connection of its own waits only if the connection is lost, and a fault may
+	// close connections.
 	if share := t.ConnectionWaitShare(); share > record.MaxConnectionWaitShare && t.Clients > t.Connections && !hasFault(t) {
 		out = append(out, causeIfExceeded(CauseLoad, "", share, record.MaxConnectionWaitShare,
 			fmt.Sprintf("operations spent %s of their response time waiting for a connection, because %s shared %s; use more connections",

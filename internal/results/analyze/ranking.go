@@ -2,41 +2,45 @@ package analyze
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Ranking orders trials with the same load by throughput.
 type Ranking struct {
 	Fastest *Row
 	Slower  []SlowerRow // from the highest to the lowest throughput
+	// Bounded is set if the intervals of all throughputs are known.
+	Bounded bool
 }
 
 // SlowerRow is a row that is not the fastest one.
 type SlowerRow struct {
 	*Row
 	Ratio float64 // the fastest row's throughput divided by this row's throughput
-	// Clear is set if the throughputs differ by more than stats.Margin and their intervals, if
-	// known, do not overlap.
+	// Clear is set if the throughputs differ by more than stats.Margin, and if neither the other
+	// throughput nor its interval is within a known interval.
 	Clear bool
 }
 
 // RankThroughput ranks the trials of different stores by throughput. It returns one ranking for each
-// load that several trials have. It omits loads with a given rate, because their throughput does not
-// show how fast a store is. It also omits a load if two of its trials have the same store, because
-// they differ in another condition, such as a fault. The number of connections may differ, because
-// some stores need a connection for each client.
+// load that several trials of a run have under the same conditions. It omits loads with a given
+// rate, because their throughput does not show how fast a store is. It also omits a load if two of
+// its trials have the same store and version, because they differ in another condition. The number
+// of connections may differ, because some stores need a connection for each client. Invalid trials
+// and baselines are not ranked.
 func RankThroughput(rows []*Row) (rankings []Ranking) {
 	var groups [][]*Row
 	for _, r := range rows {
-		if t := r.First(); len(r.Done) == 0 || t.Open() || t.Application.Name != "" || throughput(r) <= 0 {
+		t := r.First()
+		if len(r.Done) == 0 || t.Open() || t.Application.Name != "" || t.BaselineOf != "" || throughput(r) <= 0 || WorstVerdict(r.Trials) == verdict.Invalid {
 			continue
 		}
-		i := slices.IndexFunc(groups, func(g []*Row) bool { return hasSameLoad(g[0].First(), r.First()) })
+		i := slices.IndexFunc(groups, func(g []*Row) bool { return isComparable(g[0].First(), t) })
 		if i < 0 {
 			groups = append(groups, nil)
 			i = len(groups) - 1
@@ -46,7 +50,7 @@ func RankThroughput(rows []*Row) (rankings []Ranking) {
 	for _, g := range groups {
 		var stores []string
 		for _, r := range g {
-			stores = AppendNew(stores, Store(r.First()))
+			stores = AppendNew(stores, r.First().Store+" "+r.First().Version)
 		}
 		if len(g) > 1 && len(stores) == len(g) {
 			rankings = append(rankings, rankRows(g))
@@ -55,13 +59,23 @@ func RankThroughput(rows []*Row) (rankings []Ranking) {
 	return rankings
 }
 
-func rankRows(rows []*Row) (ranking Ranking) {
+func rankRows(rows []*Row) Ranking {
 	ops := record.Registered("ops")
 	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b *Row) int { return cmp.Compare(throughput(b), throughput(a)) })
-	ranking.Fastest = sorted[0]
+	ranking := Ranking{Fastest: sorted[0], Bounded: true}
+	bounds := func(r *Row) (low, high float64) {
+		if c, known := CertaintyOf(r, &ops); known && !c.RunTooShort {
+			return rank(c.Low), rank(c.High)
+		}
+		ranking.Bounded = false
+		return throughput(r), throughput(r)
+	}
+	low, high := bounds(ranking.Fastest)
 	for _, r := range sorted[1:] {
 		ratio := throughput(ranking.Fastest) / throughput(r)
-		ranking.Slower = append(ranking.Slower, SlowerRow{r, ratio, ratio > 1+stats.Margin && !certaintiesOverlap(ranking.Fastest, r, &ops)})
+		otherLow, otherHigh := bounds(r)
+		overlaps := otherHigh >= low && otherLow <= high
+		ranking.Slower = append(ranking.Slower, SlowerRow{r, ratio, ratio > 1+stats.Margin && !overlaps})
 	}
 	return ranking
 }
@@ -73,21 +87,23 @@ func throughput(r *Row) float64 {
 	return v.Number
 }
 
-// hasSameLoad reports whether two trials have the same load, apart from the number of connections.
-func hasSameLoad(a, b *record.Trial) bool {
+// isComparable reports whether two trials belong to the same run and have the same load, apart from
+// the number of connections, and the same machines, number of members and durability.
+func isComparable(a, b *record.Trial) bool {
 	x, y := a.Load, b.Load
 	x.Connections, y.Connections = 0, 0
 	what, _, _ := scenario.FirstDifference(&x, &y)
-	return what == ""
+	return what == "" && a.Dir == b.Dir && a.Members == b.Members && a.TLS == b.TLS && a.Authenticated == b.Authenticated &&
+		hostName(a) == hostName(b) && isSynced(a) == isSynced(b)
 }
 
-// certaintiesOverlap reports whether the intervals or ranges of a figure of two rows overlap. It
-// returns false if one of them is not known.
-func certaintiesOverlap(a, b *Row, f *record.Figure) bool {
-	x, known := CertaintyOf(a, f)
-	y, alsoKnown := CertaintyOf(b, f)
-	if !known || !alsoKnown || x.RunTooShort || y.RunTooShort {
-		return false
+// hostName returns the name of the machine of the load generator, if it is known.
+func hostName(t *record.Trial) string {
+	if t.Machine == nil {
+		return ""
 	}
-	return math.Max(rank(x.Low), rank(y.Low)) <= math.Min(rank(x.High), rank(y.High))
+	return t.Machine.Name
 }
+
+// isSynced reports whether the store syncs writes before it acknowledges them, as far as is known.
+func isSynced(t *record.Trial) bool { return t.Durability == nil || t.Durability.Synced }

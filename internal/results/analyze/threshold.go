@@ -298,7 +298,7 @@ func (t *Threshold) disturbanceReason(trial *record.Trial, v record.Value) strin
 	} else {
 		v.Number /= 1 + effect
 	}
-	if effect <= 0 || !t.holds(v) {
+	if effect < verdict.NotedEffect || !t.holds(v) { // the verdict does not name smaller effects
 		return ""
 	}
 	return fmt.Sprintf("a disturbance may have %s it by %s, which may explain the miss; remove the disturbance that the verdict names, and repeat the run", direction, trial.Verdict.Effect.BoundText(t.Metric))

@@ -11,13 +11,21 @@ import (
 // maxDepth is the number of folder levels below the given folder that FindRuns searches.
 const maxDepth = 3
 
+// UnreadableFolder is a subfolder that FindRuns skipped.
+type UnreadableFolder struct {
+	Path string
+	Err  error
+}
+
 // FindRuns returns the run directories in a folder and in its subfolders, in alphabetical order. It
 // does not follow links, and does not search inside run directories. It skips subfolders that cannot
-// be read, so that they do not hide the other runs.
-func FindRuns(dir string) (all []string, err error) { return findRuns(dir, os.ReadDir) }
+// be read, so that they do not hide the other runs, and returns them as skipped.
+func FindRuns(dir string) (all []string, skipped []UnreadableFolder, err error) {
+	return findRuns(dir, os.ReadDir)
+}
 
 // findRuns implements FindRuns. It calls readDir to read a folder.
-func findRuns(dir string, readDir func(string) ([]fs.DirEntry, error)) (all []string, err error) {
+func findRuns(dir string, readDir func(string) ([]fs.DirEntry, error)) (all []string, skipped []UnreadableFolder, err error) {
 	var walk func(dir string, levels int) error
 	walk = func(dir string, levels int) error {
 		entries, err := readDir(dir)
@@ -29,14 +37,16 @@ func findRuns(dir string, readDir func(string) ([]fs.DirEntry, error)) (all []st
 			return nil
 		}
 		for _, e := range entries {
-			if e.IsDir() && levels > 0 {
-				_ = walk(filepath.Join(dir, e.Name()), levels-1) // skip a subfolder that cannot be read
+			if below := filepath.Join(dir, e.Name()); e.IsDir() && levels > 0 {
+				if err := walk(below, levels-1); err != nil {
+					skipped = append(skipped, UnreadableFolder{below, err})
+				}
 			}
 		}
 		return nil
 	}
 	if err := walk(dir, maxDepth); err != nil {
-		return nil, fmt.Errorf("cannot list the run directories in %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("cannot list the run directories in %s: %w", dir, err)
 	}
-	return all, nil
+	return all, skipped, nil
 }

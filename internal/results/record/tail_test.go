@@ -108,23 +108,23 @@ func TestFindRunsSearchesThreeLevels(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, path), nil, 0o600))
 	}
 	must(t, os.Symlink(filepath.Join(dir, "a"), filepath.Join(dir, "link")))
-	got, err := FindRuns(dir)
+	got, _, err := FindRuns(dir)
 	must(t, err)
 	want := []string{filepath.Join(dir, "1/2/3"), filepath.Join(dir, "a"), filepath.Join(dir, "b/c")}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := FindRuns(filepath.Join(dir, "none")); err == nil {
+	if _, _, err := FindRuns(filepath.Join(dir, "none")); err == nil {
 		t.Error("FindRuns returns no error for a missing folder")
 	}
 	// A folder on a disk that fails does not hide the runs in other folders.
-	got, err = findRuns(dir, func(name string) ([]fs.DirEntry, error) {
+	got, skipped, err := findRuns(dir, func(name string) ([]fs.DirEntry, error) {
 		if filepath.Base(name) == "b" {
 			return nil, syscall.EIO
 		}
 		return os.ReadDir(name)
 	})
-	if diff := cmp.Diff(want[:2], got); diff != "" || err != nil {
-		t.Error(diff, err)
+	if diff := cmp.Diff(want[:2], got); diff != "" || err != nil || len(skipped) != 1 || skipped[0].Path != filepath.Join(dir, "b") {
+		t.Error(diff, err, skipped)
 	}
 }

@@ -51,7 +51,7 @@ func RankingText(r *analyze.Ranking) string {
 	for i := range r.Slower {
 		s := &r.Slower[i]
 		if name := s.First().Name; s.Clear {
-			clear = append(clear, fmt.Sprintf("%.3g times that of %s", s.Ratio, name))
+			clear = append(clear, ratioText(s.Ratio)+" times that of "+name)
 		} else {
 			unclear = append(unclear, name)
 		}
@@ -61,9 +61,17 @@ func RankingText(r *analyze.Ranking) string {
 	}
 	words := "has the highest throughput: " + text.ShortList(clear, maxRanked)
 	if len(unclear) > 0 {
-		words += "; it does not clearly differ from " + text.ShortList(unclear, maxRanked)
+		words += "; that of " + text.ShortList(unclear, maxRanked) + " does not clearly differ"
 	}
 	return words
+}
+
+// ratioText formats a ratio of at least 1 with three digits.
+func ratioText(ratio float64) string {
+	if ratio >= 100 {
+		return text.Count(uint64(ratio + 0.5))
+	}
+	return fmt.Sprintf("%.3g", ratio)
 }
 
 // EventText describes an event, or several events of the same kind at the same member, without the

@@ -116,7 +116,7 @@ func (x *Index) save() error {
 func (x *Index) Scan() (readCount int, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	dirs, err := record.FindRuns(x.dir)
+	dirs, skipped, err := record.FindRuns(x.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%s does not exist; give the folder of the runs with --runs DIR", x.dir)
 	}
@@ -150,6 +150,11 @@ func (x *Index) Scan() (readCount int, err error) {
 	list := make([]*Summary, 0, len(found))
 	for _, e := range found {
 		list = append(list, e.Summary)
+	}
+	for _, folder := range skipped {
+		if id, err := filepath.Rel(x.dir, folder.Path); err == nil {
+			list = append(list, unreadable(filepath.ToSlash(id), folder.Err))
+		}
 	}
 	slices.SortFunc(list, newestFirst)
 	x.summaries.Store(&list)

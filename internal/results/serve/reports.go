@@ -129,7 +129,7 @@ func readSources(dirs []string) (sources []*history.Source, unreadable []string)
 
 // leftOut returns a sentence about a run that cannot be read because of err.
 func leftOut(err error) string {
-	return text.Line(fmt.Sprintf("A run was left out because it cannot be read: %v. Restore its files from a copy, or remove its folder.", err), text.MaxOutput)
+	return text.Line(fmt.Sprintf("A run was left out because it cannot be read: %v.", err), text.MaxOutput)
 }
 
 // acquireRendering waits until a report may be written. It limits the number of reports that are
@@ -170,7 +170,7 @@ func (s *Server) writeReport(w http.ResponseWriter, r *http.Request, dirs ...str
 	defer release()
 	runs, unreadable := openRuns(dirs)
 	if len(runs) == 0 {
-		s.refuse(w, http.StatusInternalServerError, "The report cannot be shown, because no selected run can be read. "+unreadable[0])
+		s.refuse(w, http.StatusInternalServerError, "There is no report to show. "+unreadable[0])
 		return
 	}
 	run, err := record.Join(runs)

@@ -148,7 +148,7 @@ func TestUnreadableRunsDoNotHideOthers(t *testing.T) {
 		"/history?run=b":          {http.StatusBadRequest, "no selected run can be read"},
 		"/overlay?run=a&run=b":    {http.StatusOK, leftOutB},
 		"/overlay?run=b&run=a":    {http.StatusOK, "3.6.0"},
-		"/overlay?run=b":          {http.StatusInternalServerError, "no selected run can be read"},
+		"/overlay?run=b":          {http.StatusInternalServerError, "There is no report to show. A run was left out because it cannot be read"},
 		"/":                       {http.StatusOK, "/runs/a"},
 	} {
 		if w := get(t, s, path); w.Code != want.status || !strings.Contains(w.Body.String(), want.text) {

@@ -17,9 +17,12 @@ import (
 // answer summarizes a run in sentences about the stores and machines, the results, the bottlenecks,
 // the effects of faults, and the reliability of the results. If the run is a capacity search, found
 // contains the intervals that the search found; otherwise it is nil. steps is the anchor of the
-// charts of ladder steps.
-func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string) []sentence {
+// charts of ladder steps. changes counts the changes from a baseline, if there is one.
+func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string, changes string) []sentence {
 	var all []sentence
+	if changes != "" {
+		all = append(all, sentence{Subject: "Compared with the baseline:", Text: changes + ".", Link: "compared"})
+	}
 	if found == nil {
 		all = append(all, rankingSentences(rows)...)
 	}
@@ -59,8 +62,15 @@ func rankingSentences(rows []*analyze.Row) (all []sentence) {
 			break
 		}
 		words := report.RankingText(&ranking)
+		var doubts []string
 		if !isValid(&ranking) {
-			words += "; this is uncertain, because not all of these trials are valid"
+			doubts = append(doubts, "not all of these trials are valid")
+		}
+		if !ranking.Bounded {
+			doubts = append(doubts, "not all of them have a confidence interval")
+		}
+		if len(doubts) > 0 {
+			words += "; this is uncertain, because " + strings.Join(doubts, " and ")
 		}
 		all = append(all, sentence{Subject: ranking.Fastest.First().Name, Text: words + ".", Link: "table"})
 	}
@@ -171,10 +181,15 @@ func mainFigures(r *analyze.Row, shown shownTrials, tooShort bool) []sentence {
 		v, _ := r.Figure(&f)
 		return report.Value(v)
 	}
-	words := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), r.HeadlineTime().Phrase(), figure("p50"), figure("p99"))
+	words := fmt.Sprintf("%s, %s p50 %s, ", figure("ops"), r.HeadlineTime().Phrase(), figure("p50"))
 	p99 := record.Registered("p99")
-	if v, _ := r.Figure(&p99); v.Failed {
-		words = fmt.Sprintf("%s, %s p50 %s, no p99 because over 1 %% of the operations failed", figure("ops"), r.HeadlineTime().Phrase(), figure("p50"))
+	switch v, _ := r.Figure(&p99); {
+	case v.Failed && len(r.Done) > 1:
+		words += "no p99 because over 1 % of the operations of a repeat failed"
+	case v.Failed:
+		words += "no p99 because over 1 % of the operations failed"
+	default:
+		words += "p99 " + report.Value(v)
 	}
 	if n := len(r.ComparableTrials()); len(r.Done) > 1 {
 		words += fmt.Sprintf(" (median of %s", text.Plural(uint64(n), "repeat"))
@@ -200,7 +215,7 @@ func noRepeatsWarning(rows []*analyze.Row, tooShort bool) []sentence {
 	}
 	words := "was run once, so the variation between runs is unknown. Add repeats (repeats: 5)."
 	if tooShort {
-		words = "was run once, and is too short for a confidence interval: the throughput varies too slowly. Add repeats (repeats: 5)."
+		words = "was run once, and is too short for a confidence interval. Add repeats (repeats: 5)."
 	}
 	return []sentence{{Subject: "Each trial", Text: words, Link: "table"}}
 }

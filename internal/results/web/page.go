@@ -129,10 +129,7 @@ func newPage(run *record.Run, comparisons []*compare.Comparison, shown shownTria
 				p.Matrices = append(p.Matrices, newPicture(&c, "", matrixClass(&c)))
 			}
 		}
-		p.Summary = answer(run, rows, found, ladders, shown, steps)
-		if p.Counts != "" {
-			p.Summary = slices.Insert(p.Summary, 1, sentence{Subject: "Compared with the baseline:", Text: p.Counts + ".", Link: "compared"})
-		}
+		p.Summary = answer(run, rows, found, ladders, shown, steps, p.Counts)
 	}
 	if found != nil {
 		p.Capacity = capacitySectionOf(found)

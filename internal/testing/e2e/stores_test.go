@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// eachStore runs a test for the stores for which suits returns true. CI tests one of these stores (a
-// different store for each test, of those that no variable has to name), and make test-long tests all
-// of them in parallel. The test's parameter exec is the path of the store's server, or an empty
+// eachStore runs a test for the stores for which suits returns true. CI tests only one of the stores
+// whose server quorumbench contains or installs. The name of the test determines which one. make
+// test-long tests all stores in parallel. The test's parameter exec is the path of the store's server, or an empty
 // string if quorumbench's own binary contains the server.
 func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.T, st store.Store, exec string)) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -48,6 +49,7 @@ func hasKey(key string) func(*scenario.Parameter) bool {
 
 // defaultLoads is a scenario in which every parameter with a default occurs in at least one trial.
 const defaultLoads = `
+order: written
 defaults: {store: etcd}
 trials:
   - {name: a, operation: put, watch: {watchers: 1}, faults: none}
@@ -67,10 +69,10 @@ trials:
 func parameterTable(b *block, of []*scenario.Parameter) string {
 	s, err := scenario.Parse("defaults.yaml", []byte(defaultLoads), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 	must(b.t, err)
-	follows := []string{"mix", "target", "total", "key-space", "rate", "watch.watchers", "watch.watched-keys", "watch.mode", "compact.every", "consistency", "range-key", "preload", "ttl"}
+	follows := []string{"mix", "target", "total", "key-space", "rate", "watch.watchers", "watch.watched-keys", "watch.mode", "compact.every", "consistency", "range-key", "preload", "ttl", "prefix", "application"}
 	var rows [][]string
 	for _, p := range of {
-		given, flag, meaning := "", "–", p.Meaning
+		given, flag, meaning := "", "–", cmp.Or(p.FileMeaning, p.Meaning)
 		for i := range s.Trials {
 			if text := p.Text(&s.Trials[i].Load); given == "" && text != "" && !slices.Contains(follows, p.Key) {
 				given = code(text)

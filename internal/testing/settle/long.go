@@ -37,8 +37,8 @@ func Count(t testing.TB, variable string) int {
 }
 
 // Sample returns n of the given cases. The choice depends only on the test's name, so a test always
-// runs the same cases, and the tests of a package together run all cases. If Long is true, Sample
-// returns all cases.
+// runs the same cases, and different tests run different cases. If Long is true, Sample returns all
+// cases.
 //
 // Example: if each of 25 tests runs with 2 of 7 stores, each store occurs in about 7 tests.
 func Sample[T any](t testing.TB, n int, all []T) []T {

@@ -44,7 +44,7 @@ func recordAt(t *testing.T, dir string, day int, slower float64, version string,
 // read reads all run directories of a folder.
 func read(t *testing.T, dir string) (sources []*Source) {
 	t.Helper()
-	dirs, err := record.FindRuns(dir)
+	dirs, _, err := record.FindRuns(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
