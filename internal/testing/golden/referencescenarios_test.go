@@ -69,7 +69,7 @@ trials:
 func parameterTable(b *block, of []*scenario.Parameter) string {
 	s, err := scenario.Parse("defaults.yaml", []byte(defaultLoads), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 	must(b.t, err)
-	follows := []string{"mix", "target", "total", "key-space", "rate", "watch.watchers", "watch.watched-keys", "watch.mode", "compact.every", "consistency", "range-key", "preload", "ttl", "prefix", "application", "prefix", "application"}
+	follows := []string{"mix", "target", "total", "key-space", "rate", "watch.watchers", "watch.watched-keys", "watch.mode", "compact.every", "consistency", "range-key", "preload", "ttl", "prefix", "application"}
 	var rows [][]string
 	for _, p := range of {
 		given, flag, meaning := "", "–", cmp.Or(p.FileMeaning, p.Meaning)
