@@ -127,7 +127,7 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	if err := command.Reachable(ctx, f.upload); err != nil {
 		return err
 	}
-	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Calibration: a.Calibrated(), Progress: show}
+	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Calibration: a.Calibrated(), CleanupFlags: a.CleanupFlags, Progress: show}
 	o.Notify = b.Note
 	if f.format == "json" {
 		o.Notify = func(s string) { a.PrintNote("%s", s) }

@@ -22,6 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/preflight"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/run/agent/overssh"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
@@ -112,10 +113,18 @@ func hostRuleStores() (names []string) {
 	return names
 }
 
-// longest returns the longest permitted duration at the rate in --rate.
+// longest returns the longest permitted duration at the rate in --rate. Pods must exist longer than
+// the writes last.
 func (f *hostsFlags) longest() time.Duration {
-	return min(maxSurvey, (maxWrites * time.Second / time.Duration(f.rate)).Truncate(time.Second))
+	limit := maxSurvey
+	if f.pods.enabledOn != "" {
+		limit = kubernetes.MaxRunDuration - f.pods.options.ReadyTimeout - surveyReserve
+	}
+	return min(limit, (maxWrites * time.Second / time.Duration(f.rate)).Truncate(time.Second))
 }
+
+// surveyReserve is the maximum time for everything except the writes, if pods are checked.
+const surveyReserve = 10 * time.Minute
 
 // rules returns the rules of all stores, and those of the store in --store.
 func (f *hostsFlags) rules() (all []registry.StoreRules, chosen *kv.HostRules, err error) {
@@ -176,6 +185,8 @@ func (f *hostsFlags) podHosts() (hosts []scenario.Host, err error) {
 		return nil, command.Usage("--hosts names hosts, but --on kubernetes creates them; give only one of these flags")
 	case f.dir != "":
 		return nil, command.Usage("--dir does not apply to pods, which write in their own volume; omit --dir, and choose the volume with --pod-storage-class")
+	case f.agents.certs != "" || f.agents.access != overssh.Access{}:
+		return nil, command.Usage("--agent-certs and the flags --ssh-* do not apply to pods, which are reached through the API of Kubernetes; omit them")
 	case f.pods.members < 1 || f.pods.members > maxHosts:
 		return nil, command.Usage("--members must be from 1 to %d, not %d; give the number of pods with which nodes are checked", maxHosts, f.pods.members)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -153,7 +155,7 @@ func isStatic(path string) bool {
 func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
 	args := append(strings.Fields(words), plane.CommandArgs()...)
 	if !p.dryRun { // without this command, people read the pod's log
-		args = slices.Insert(args, 0, inPod)
+		args = slices.Insert(args, 0, inPod, p.cleanupFlags())
 	}
 	if !p.set.Changed("target") {
 		args = append(args, "--target=all")
@@ -166,6 +168,19 @@ func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
 	return args
 }
 
+// cleanupFlags returns the flags with which the user can start "quorumbench cleanup" next to the same
+// etcd.
+func (p *podCheck) cleanupFlags() string {
+	flags := []string{"--on", onKubernetes}
+	p.set.Visit(func(f *pflag.Flag) {
+		connects := f.Name == "endpoints" || slices.Contains(certificateFlags, f.Name)
+		if connects || slices.Contains(p.names, f.Name) && !slices.Contains([]string{"yes", "dry-run", "ready-timeout"}, f.Name) {
+			flags = append(flags, "--"+f.Name, command.ShellQuote(f.Value.String()))
+		}
+	})
+	return strings.Join(flags, " ")
+}
+
 // extraTime is the maximum time for which a check in a pod may prepare and remove its keys.
 const extraTime = 10 * time.Minute
 
@@ -176,26 +191,53 @@ const unknownTime = time.Hour
 // describe the check.
 func (a *commandLine) checkInPod(ctx context.Context, p *podCheck, check string, s *scenario.Scenario) error {
 	l := &s.Trials[0].Load
+	if space := guard.APIServerSpace(l.Prefix); space != "" {
+		return command.Usage("--prefix %q overlaps with %s, where Kubernetes keeps its own keys and cannot decode others; choose another prefix", l.Prefix, space)
+	}
 	limit, known := l.EstimatedDuration()
 	if !known {
 		limit = unknownTime
 	}
+	return a.runInPod(ctx, p, "check "+check, describeLoad(l), limit)
+}
+
+// describeLoad returns lines about what a load does to the cluster.
+func describeLoad(l *scenario.Load) []string {
 	load := text.Plural(l.Total, "key")
 	if l.Total == 0 {
 		load = fmt.Sprintf("%s operations per second for %s", text.Number(l.Rate.PerSecond), text.FormatDuration(l.Duration))
 	}
-	return a.runInPod(ctx, p, "check "+check, fmt.Sprintf("%s; keys below %q, which are removed", load, l.Prefix), limit)
+	lines := []string{fmt.Sprintf("%s; keys below %q, which are removed", load, l.Prefix)}
+	if l.Overwrite {
+		lines = []string{
+			fmt.Sprintf("%s; keys below %q", load, l.Prefix),
+			"if other keys exist there, replaces and deletes them, and removes no keys at the end",
+		}
+	}
+	for _, change := range l.ClusterWideChanges() {
+		lines = append(lines, change+", which affects the whole cluster")
+	}
+	if l.Cleanup.Defragment {
+		lines = append(lines, "each member blocks all its requests while it is defragmented")
+	}
+	return lines
 }
 
 // runInPod runs a command in a pod. The parameter `load` describes what the command writes, and
 // limit is the maximum duration of this load.
-func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words, load string, limit time.Duration) error {
+func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words string, load []string, limit time.Duration) error {
+	var started atomic.Bool // set when something may have been created
 	ctx, stop := command.Interruptible(ctx, func() {
-		a.PrintNote("stopping; the check removes its keys first; press Ctrl-C again to leave, and Kubernetes removes the pod later")
+		if started.Load() {
+			a.PrintNote("stopping; the check removes its keys first; press Ctrl-C again to leave, and Kubernetes removes the pod later")
+		}
 	})
 	defer stop()
 	plane, err := p.findControlPlane(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return errNothingCreated
+	case err != nil:
 		return err
 	}
 	if plane.Chosen.Files.CACert == "" && slices.ContainsFunc(plane.Endpoints(), func(e string) bool { return strings.HasPrefix(e, "https://") }) {
@@ -216,8 +258,16 @@ func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words, load str
 	if err := a.confirm(ctx, p.yes); err != nil {
 		return err
 	}
-	code, err := c.Run(ctx, a.Stdout, a.Stderr)
+	started.Store(true)
+	return podResult(c.Run(ctx, a.Stdout, a.Stderr))
+}
+
+// podResult returns the error that determines the exit code of a command that ran in a pod.
+func podResult(code int, err error) error {
+	var left *kubernetes.RemovalError
 	switch {
+	case errors.Is(err, context.Canceled) && errors.As(err, &left):
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
 	case errors.Is(err, context.Canceled):
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the pod has been removed")}
 	case err != nil:
@@ -252,12 +302,13 @@ func (p *podCheck) findControlPlane(ctx context.Context) (plane *kubernetes.Cont
 }
 
 // describePod prints what the command will do.
-func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c *kubernetes.Check, load string) {
+func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c *kubernetes.Check, load []string) {
 	m, copied := plane.Chosen, ""
 	if p.options.Program != "" {
 		copied = ", into which this program is copied"
 	}
 	rows := [][2]string{
+		{"cluster", plane.Cluster()},
 		{"found", fmt.Sprintf("etcd (%s) on %s", plane.Layout, text.ShortList(plane.Nodes(), 3))},
 		{"", text.ShortList(plane.Endpoints(), 3)},
 		{"creates", fmt.Sprintf("Job %s in namespace %s", c.Name(), plane.Namespace)},
@@ -269,14 +320,19 @@ func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c
 			rows = append(rows, [2]string{"", "reads " + file})
 		}
 	}
+	for i, line := range load {
+		rows = append(rows, [2]string{[]string{"load", ""}[min(i, 1)], line})
+	}
 	rows = append(rows,
-		[2]string{"load", load},
 		[2]string{"removes", "the Job and its pod at the end; if this command is killed, Kubernetes removes them"},
 		[2]string{"", fmt.Sprintf("after the end of its command, and at the latest in %s", text.FormatDuration(c.Limit()))})
 	for _, row := range rows {
 		_, _ = fmt.Fprintf(a.Stderr, "%-8s %s\n", row[0], row[1]) // there is no place to report an error
 	}
 }
+
+// errNothingCreated is the error of a command that was interrupted before it created its Job.
+var errNothingCreated = &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; nothing was created")}
 
 // confirm asks the user whether to continue, unless the user has already agreed.
 func (a *commandLine) confirm(ctx context.Context, agreed bool) error {
@@ -295,7 +351,7 @@ func (a *commandLine) confirm(ctx context.Context, agreed bool) error {
 	}()
 	select {
 	case <-ctx.Done():
-		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; nothing was created")}
+		return errNothingCreated
 	case said := <-answer:
 		if said != "y" && said != "yes" {
 			return &command.Exit{Code: command.ExitFailed, Cause: errors.New("nothing was created")}
@@ -308,14 +364,19 @@ func (a *commandLine) confirm(ctx context.Context, agreed bool) error {
 const inPod = "in-pod"
 
 // inPodCommand returns the hidden command that runs another command and marks its output, so that
-// the reader of the pod's log can distinguish standard output from standard error.
+// the reader of the pod's log can distinguish standard output from standard error. Its first
+// argument contains the flags with which the user can remove the keys of the other command.
 func (a *commandLine) inPodCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: inPod + " COMMAND...", Short: "Run a command in a pod", Hidden: true, DisableFlagParsing: true,
+		Use: inPod + " CLEANUP-FLAGS COMMAND...", Short: "Run a command in a pod", Hidden: true, DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return command.Usage("the flags for cleanup are missing")
+			}
+			flags, args := args[0], args[1:]
 			stdout, stderr, flush := kubernetes.NewTaggers(a.Stdout)
 			code := runAction(a.Stdin, stdout, stderr, func(inner *commandLine) error {
-				inner.Args, inner.NoSuggestions = args, true
+				inner.Args, inner.CleanupFlags = args, flags
 				return inner.execute(c.Context(), args)
 			})
 			flush()

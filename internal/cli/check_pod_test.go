@@ -2,6 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -10,6 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	runkubernetes "github.com/quorumbench/quorumbench/internal/run/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
 )
 
@@ -19,8 +25,9 @@ func mainInPod(s *kubernetes.Scripted, args ...string) (code int, stdout, stderr
 	var out, errs bytes.Buffer
 	code = Main(append(args, "--on", "kubernetes", "--image", "registry.example.com/quorumbench:1", "--kubeconfig", s.Kubeconfig), strings.NewReader(""), &out, &errs)
 	host, _ := os.Hostname()
-	id := regexp.MustCompile(`quorumbench-[0-9a-f]{8}`)
-	return code, strings.Replace(id.ReplaceAllString(out.String(), "quorumbench-ID"), "controller: "+host, "controller: HOST", 1), id.ReplaceAllString(errs.String(), "quorumbench-ID")
+	id, server := regexp.MustCompile(`quorumbench-[0-9a-f]{8}`), regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	stderr = server.ReplaceAllString(id.ReplaceAllString(errs.String(), "quorumbench-ID"), "http://SERVER")
+	return code, strings.Replace(id.ReplaceAllString(out.String(), "quorumbench-ID"), "controller: "+host, "controller: HOST", 1), stderr
 }
 
 // A dry run prints what the check would do and the Job, and creates nothing.
@@ -64,7 +71,7 @@ func TestCheckInPod(t *testing.T) {
 	if code != 1 || stdout != "{\"state\": \"fail\"}\n" || !strings.HasSuffix(stderr, "\nquorumbench: cleaning up\n") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
-	if jobs := s.Created(); len(jobs) != 1 || !strings.Contains(jobs[0], `"in-pod","check","members","--endpoints=https://10.0.0.1:2379,https://10.0.0.2:2379,https://10.0.0.3:2379"`) || s.Remaining() != 0 {
+	if jobs := s.Created(); len(jobs) != 1 || !strings.Contains(jobs[0], `"in-pod","--on kubernetes --image registry.example.com/quorumbench:1 --kubeconfig `+s.Kubeconfig+`","check","members","--endpoints=https://10.0.0.1:2379,https://10.0.0.2:2379,https://10.0.0.3:2379"`) || s.Remaining() != 0 {
 		t.Errorf("%q were created, and %d objects remain", jobs, s.Remaining())
 	}
 }
@@ -73,12 +80,58 @@ func TestCheckInPod(t *testing.T) {
 // command, because nobody could run it.
 func TestInPod(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := Main([]string{"in-pod", "version", "--bogus"}, strings.NewReader(""), &out, &errs); code != 2 || out.String() != "2 quorumbench: version has no flag --bogus; quorumbench version --help lists the flags\n" || errs.Len() > 0 {
+	if code := Main([]string{"in-pod", "--on kubernetes", "version", "--bogus"}, strings.NewReader(""), &out, &errs); code != 2 || out.String() != "2 quorumbench: version has no flag --bogus; quorumbench version --help lists the flags\n" || errs.Len() > 0 {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
 	}
 	out.Reset()
-	if code := Main([]string{"in-pod", "version"}, strings.NewReader(""), &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "1 quorumbench ") {
+	if code := Main([]string{"in-pod", "--on kubernetes", "version"}, strings.NewReader(""), &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "1 quorumbench ") {
 		t.Errorf("exit code %d, %q", code, out.String())
+	}
+}
+
+// The description of a load contains everything that affects other keys or the whole cluster.
+func TestDescribeLoad(t *testing.T) {
+	var l scenario.Load
+	l.Total, l.Prefix, l.Overwrite = 10, "app/", true
+	l.Cleanup.Compact, l.Cleanup.Defragment = true, true
+	want := []string{
+		`10 keys; keys below "app/"`,
+		"if other keys exist there, replaces and deletes them, and removes no keys at the end",
+		"compacts the history of all keys at the end, which affects the whole cluster",
+		"defragments every member at the end, which affects the whole cluster",
+		"each member blocks all its requests while it is defragmented",
+	}
+	if diff := cmp.Diff(want, describeLoad(&l)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A check in a pod refuses prefixes that overlap with the keys of Kubernetes.
+func TestCheckInPodRefusesKeysOfKubernetes(t *testing.T) {
+	s := kubernetes.StartScripted(t, "kubeadm")
+	for _, prefix := range []string{"", "/", "/reg", "/registry", "/registry/configmaps/default/bench/", "/kubernetes.io/x/", "/openshift.io/x/", "/bootstrap/x"} {
+		for _, check := range []string{"perf", "members", "datascale"} {
+			code, _, stderr := mainInPod(s, "check", check, "--yes", "--prefix="+prefix)
+			if code != 2 || !strings.Contains(stderr, "quorumbench: --prefix ") || len(prefix) > 1 && !strings.Contains(stderr, fmt.Sprintf("--prefix %q overlaps with /", prefix)) || len(s.Used()) != 0 {
+				t.Errorf("%s %q: exit code %d, %s", check, prefix, code, stderr)
+			}
+		}
+	}
+}
+
+// An interrupted check does not claim that its pod was removed if it may still exist.
+func TestPodResult(t *testing.T) {
+	left := &runkubernetes.RemovalError{Cause: errors.New("cannot remove the Job")}
+	for want, err := range map[string]error{
+		"interrupted; the pod has been removed": context.Canceled,
+		"interrupted; cannot remove the Job":    errors.Join(context.Canceled, left),
+	} {
+		if err := podResult(0, err); command.ExitCode(err) != command.ExitInterrupted || err.Error() != want {
+			t.Errorf("%v, and not %s", err, want)
+		}
+	}
+	if err := podResult(0, left); !errors.Is(err, left) {
+		t.Errorf("%v", err)
 	}
 }
 

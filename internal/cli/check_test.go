@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
@@ -108,6 +110,37 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 		if !strings.Contains(text, member) {
 			t.Errorf("%q is not in\n%s", member, text)
 		}
+	}
+}
+
+// A check writes nothing where an API server of Kubernetes keeps its objects, even if other keys may
+// be replaced.
+func TestCheckPerfRefusesKeysOfKubernetes(t *testing.T) {
+	t.Parallel()
+	endpoints, _ := etcdCluster(t, "1")
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoints}, DialTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	put := func(key string) {
+		t.Helper()
+		if _, err := c.Put(t.Context(), key, "value"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const prefix = "/registry/configmaps/default/bench/"
+	put("/registry/namespaces/default")
+	args := []string{"perf", "--endpoints", endpoints, "--rate", "20", "--duration", "1s", "--prefix", prefix}
+	if code, _ := checks(t, nil, args...); code != ExitNotEmpty {
+		t.Errorf("exit code %d", code)
+	}
+	put(prefix + "other")
+	if code, _ := checks(t, nil, append(args, "--overwrite-existing")...); code != ExitNotEmpty {
+		t.Errorf("with --overwrite-existing: exit code %d", code)
+	}
+	if r, err := c.Get(t.Context(), "", clientv3.WithPrefix(), clientv3.WithCountOnly()); err != nil || r.Count != 2 {
+		t.Errorf("%v: %d keys exist", err, r.Count)
 	}
 }
 

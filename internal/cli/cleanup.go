@@ -49,7 +49,7 @@ confirm that such a run has ended.`,
 	f.pod.register(c, a.Plugin)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if f.pod.enabledOn != "" {
-			return a.runInPod(c.Context(), &f.pod, "cleanup", "none; removes only keys that a killed run left", 0)
+			return a.runInPod(c.Context(), &f.pod, "cleanup", []string{"none; removes only keys that a killed run left"}, 0)
 		}
 		return a.cleanup(c.Context(), f, c.Flags().Changed("prefix"))
 	}

@@ -42,8 +42,9 @@ type App struct {
 	publish  publishFlags // set by AddMetrics
 	Gate     *Gate        // set by AddGateFlags; every command that calls ExecuteRun has a Gate
 
-	// NoSuggestions is set if users cannot run commands in the place where this program runs.
-	NoSuggestions bool
+	// CleanupFlags is not empty if this program runs in a pod, where users cannot run commands. It
+	// contains the flags with which users can remove this program's keys.
+	CleanupFlags string
 
 	printed map[string]bool // lines about environment variables that are already printed
 }

@@ -12,7 +12,7 @@ import (
 // It prints to standard error, and callers use it only with --format text, so that programs can
 // parse standard output.
 func (a *App) SuggestNext(format string, args ...any) {
-	if a.NoSuggestions {
+	if a.CleanupFlags != "" {
 		return
 	}
 	makePrintable(args)
@@ -23,7 +23,7 @@ func (a *App) SuggestNext(format string, args ...any) {
 // compare it with another run. dir is the run directory. If it is empty, SuggestMore prints
 // nothing.
 func (a *App) SuggestMore(dir string) {
-	if dir != "" && !a.NoSuggestions {
+	if dir != "" && a.CleanupFlags == "" {
 		dir = ShellQuote(printableLine(dir))
 		_, _ = fmt.Fprintf(a.Stderr, "Also: quorumbench report %s --wide (shows what limited the run)\n      quorumbench compare %s RUN (compares the run with another run)\n", dir, dir)
 	}

@@ -30,6 +30,9 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	case errors.Is(err, errCovered):
 		return nil
 	case errors.As(err, &others) && others.Running == "" && p.Overwrite:
+		if err := g.checkAPIServer(ctx, c); err != nil {
+			return err
+		}
 		// The run removes no keys at its end, because its own keys cannot be distinguished from
 		// others.
 		c.mayHaveOthers, c.marker = true, nil
@@ -37,7 +40,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 		return err
 	}
 	g.claims = append(g.claims, c)
-	g.Notify(c.describe(g.Flags))
+	g.Notify(g.describe(c))
 	return nil
 }
 
@@ -101,6 +104,9 @@ func (g *Guard) establishClaim(ctx context.Context, c *claim) error {
 		if err := g.removeInnerLeftovers(ctx, c, err); err != nil {
 			return err
 		}
+	}
+	if err := g.checkAPIServer(ctx, c); err != nil {
+		return err
 	}
 	return g.writeMarker(ctx, c)
 }
@@ -181,7 +187,7 @@ func (g *Guard) inUse(prefix string, m *Marker) error {
 	switch {
 	case m.KeepsKeys:
 		e.Running = fmt.Sprintf("keys that were kept, as requested, by a run that began at %s", m.StartTime.Format(time.RFC3339))
-		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"quorumbench cleanup %s --prefix %s\"", g.Flags, argument(m.Prefix))
+		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"%s\"", g.cleanupCommand(m.Prefix, ""))
 	case m.State() == Unknown:
 		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove its keys with \"quorumbench cleanup %s --prefix %s --run %s\"", g.Flags, argument(m.Prefix), m.Run)
 	}
@@ -265,7 +271,11 @@ func (g *Guard) user() string {
 }
 
 // describe returns a sentence that informs the user what the run does below a prefix.
-func (c *claim) describe(flags string) string {
+func (g *Guard) describe(c *claim) string {
+	run := ""
+	if c.marker != nil {
+		run = c.marker.Run
+	}
 	what := "keys"
 	if c.Keys > 0 {
 		what = "up to " + text.Plural(c.Keys, "key")
@@ -286,9 +296,9 @@ func (c *claim) describe(flags string) string {
 	case c.Keep && c.removalObstacle != nil:
 		words += " and leaves them there: " + c.removalObstacle.Error()
 	case c.Keep:
-		words += fmt.Sprintf(" and leaves them there; remove them with \"quorumbench cleanup %s --prefix %s\"", flags, argument(c.Prefix))
+		words += fmt.Sprintf(" and leaves them there; remove them with \"%s\"", g.cleanupCommand(c.Prefix, run))
 	default:
-		words += fmt.Sprintf(" and removes them at the end; if the run is killed, remove them with \"quorumbench cleanup %s --prefix %s\"", flags, argument(c.Prefix))
+		words += fmt.Sprintf(" and removes them at the end; if the run is killed, remove them with \"%s\"", g.cleanupCommand(c.Prefix, run))
 	}
 	if len(c.ClusterWide) > 0 {
 		words += "; as requested, it also " + strings.Join(c.ClusterWide, " and ") + ", which affects the whole cluster"

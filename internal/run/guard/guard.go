@@ -20,8 +20,11 @@ import (
 // Options configure a Guard.
 type Options struct {
 	Client
-	Tool   string       // version of quorumbench
-	Flags  string       // flags with which the cleanup command connects to this cluster
+	Tool  string // version of quorumbench
+	Flags string // flags with which the cleanup command connects to this cluster
+	// InPod is set if this process runs in a pod. Then the suggested cleanup commands name the run,
+	// because they run in other pods, which cannot determine whether the run has ended.
+	InPod  bool
 	Notify func(string) // receives lines for the user
 	Now    func() time.Time
 	// DefaultPrefixes contains the default prefixes of loads.
@@ -74,6 +77,15 @@ func (e *NotEmptyError) Error() string {
 		return fmt.Sprintf("prefix %q is in use by %s; %s", e.Prefix, e.Running, e.Remedy)
 	}
 	return fmt.Sprintf("prefix %q is not empty: it contains %s that no run of quorumbench wrote; %s", e.Prefix, what, e.Remedy)
+}
+
+// cleanupCommand returns the command that removes the keys below a prefix, which belong to a run.
+func (g *Guard) cleanupCommand(prefix, run string) string {
+	command := fmt.Sprintf("quorumbench cleanup %s --prefix %s", g.Flags, argument(prefix))
+	if g.InPod && run != "" {
+		command += " --run " + run
+	}
+	return command
 }
 
 // remedy is the advice for a prefix below which other keys exist.

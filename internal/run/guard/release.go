@@ -36,7 +36,7 @@ func (g *Guard) release(ctx context.Context, c *claim) error {
 	}
 	n, err := g.removeMarked(ctx, c.marker)
 	if err != nil {
-		return fmt.Errorf("some of the run's keys below %q may still exist; remove them with \"quorumbench cleanup %s --prefix %s\": %w", c.Prefix, g.Flags, argument(c.Prefix), err)
+		return fmt.Errorf("some of the run's keys below %q may still exist; remove them with \"%s\": %w", c.Prefix, g.cleanupCommand(c.Prefix, c.marker.Run), err)
 	}
 	did := "removed " + text.Plural(uint64(n), "key")
 	if n == 0 {
@@ -59,6 +59,6 @@ func (g *Guard) keep(ctx context.Context, c *claim) error {
 		g.Notify(fmt.Sprintf("left the run's keys below %q, as requested; quorumbench cannot remove them: %v", c.Prefix, c.removalObstacle))
 		return nil
 	}
-	g.Notify(fmt.Sprintf("left the run's keys below %q, as requested; remove them with \"quorumbench cleanup %s --prefix %s\"", c.Prefix, g.Flags, argument(c.Prefix)))
+	g.Notify(fmt.Sprintf("left the run's keys below %q, as requested; remove them with \"%s\"", c.Prefix, g.cleanupCommand(c.Prefix, c.marker.Run)))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,6 +26,7 @@ type api struct {
 	server    *url.URL
 	login     *login
 	client    *http.Client
+	context   string // in the kubeconfig; empty in a pod
 	namespace string
 	inPod     bool // whether we run in a pod of this cluster
 }
@@ -35,7 +37,7 @@ func connect(o *Options) (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &api{namespace: o.Namespace}
+	a := &api{context: given.context, namespace: o.Namespace}
 	if a.namespace == "" {
 		a.namespace = given.namespace
 	}
@@ -89,10 +91,26 @@ func isNotFound(err error) bool {
 	return errors.As(err, &said) && said.Code == http.StatusNotFound
 }
 
-// isRefused reports whether the API rejected the request without executing it.
+// isRefused reports whether the API rejected a request without executing it. After a 5xx response,
+// which an overloaded etcd can cause, the request may have been executed. Code 409 may mean that an
+// earlier attempt was executed, because send repeats requests.
 func isRefused(err error) bool {
 	var said *apiError
-	return errors.As(err, &said) && said.Reason != ""
+	if !errors.As(err, &said) {
+		return false
+	}
+	switch said.Code {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	}
+	return said.Code >= 400 && said.Code < 500
+}
+
+// isNothingCreated reports whether err, from creating an object, proves that the object does not
+// exist.
+func isNothingCreated(err error) bool {
+	var dial *net.OpError
+	return isRefused(err) || errors.As(err, &dial) && dial.Op == "dial"
 }
 
 // maxAnswer is the maximum number of bytes that are read of a response.

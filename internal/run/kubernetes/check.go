@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,17 +65,21 @@ func (c *Check) Name() string { return c.name }
 
 // Limit returns the time after which nothing of the check remains, even if this program was killed.
 func (c *Check) Limit() time.Duration {
-	return c.o.ReadyTimeout + c.limit + checkTermination + checkTTL
+	return c.deadline() + checkTermination + checkTTL
 }
 
-// Manifest returns the Job in the form in which the API accepts it.
+// deadline returns the time after which Kubernetes ends the Job.
+func (c *Check) deadline() time.Duration { return c.o.ReadyTimeout + c.limit }
+
+// Manifest returns the Job in the form in which the API accepts it. Kubernetes does not remove this
+// Job after its end, so that people can read the log of the pod.
 func (c *Check) Manifest() map[string]any {
 	labels := c.labels
 	return object{
 		"apiVersion": "batch/v1", "kind": "Job",
 		"metadata": object{"name": c.name, "namespace": c.api.namespace, "labels": labels, "annotations": map[string]string{"quorumbench/controller": hostname()}},
 		"spec": object{
-			"backoffLimit": 0, "activeDeadlineSeconds": seconds(c.o.ReadyTimeout + c.limit), "ttlSecondsAfterFinished": seconds(checkTTL),
+			"backoffLimit": 0, "activeDeadlineSeconds": seconds(c.deadline()),
 			"template": object{"metadata": object{"labels": labels}, "spec": c.pod()},
 		},
 	}
@@ -119,28 +123,41 @@ func (c *Check) pod() object {
 
 func (c *Check) container(mounts []object) object {
 	o := object{
-		"name": checkRole, "image": c.o.Image, "imagePullPolicy": "IfNotPresent", "args": c.args,
+		"name": checkRole, "image": c.o.Image, "imagePullPolicy": "IfNotPresent", "args": escapeArgs(c.args),
 		// Without a limit, because throttling would be measured, too.
 		"resources":       object{"requests": object{"cpu": "100m", "memory": "128Mi"}},
 		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
 		"volumeMounts":    mounts,
 	}
 	if c.o.Program != "" {
-		o["command"] = []string{"sh", "-c", receiveProgram, "sh", strconv.FormatInt(c.size, 10)}
+		o["command"] = escapeArgs([]string{"sh", "-c", receiveProgram, "sh", strconv.FormatInt(c.size, 10), machine()})
 		o["stdin"], o["stdinOnce"] = true, true
 	}
 	return o
 }
 
+// escapeArgs returns the words of a command line so that Kubernetes does not replace $(NAME) in them
+// by the value of a variable.
+func escapeArgs(words []string) []string {
+	escaped := make([]string, len(words))
+	for i, word := range words {
+		escaped[i] = strings.ReplaceAll(word, "$", "$$")
+	}
+	return escaped
+}
+
 // Run creates the Job, copies the output of the check, removes the Job and returns the exit code of
-// the check. If ctx is canceled, Run lets the check end and remove its keys.
+// the check. If ctx is canceled, Run lets the check end and remove its keys. If the Job could not be
+// removed, the error contains a RemovalError.
 func (c *Check) Run(ctx context.Context, stdout, stderr io.Writer) (code int, err error) {
-	if err := c.api.create(ctx, "jobs", c.Manifest(), nil); err != nil {
+	job := c.Manifest()
+	job["spec"].(object)["ttlSecondsAfterFinished"] = seconds(checkTTL)
+	if err := c.api.create(ctx, "jobs", job, nil); err != nil {
 		err = fmt.Errorf("cannot create a Job in namespace %s: %w", c.api.namespace, err)
-		var dial *net.OpError
-		if errors.As(err, &dial) && dial.Op == "dial" || isRefused(err) {
-			return 0, err // nothing was created
+		if isNothingCreated(err) {
+			return 0, err
 		}
+		err = fmt.Errorf("%w; if the API server still creates the Job, remove it with %q", err, c.deleteCommand())
 		return 0, errors.Join(err, c.remove())
 	}
 	pod, err := c.awaitStart(ctx)
@@ -152,6 +169,20 @@ func (c *Check) Run(ctx context.Context, stdout, stderr io.Writer) (code int, er
 	}
 	return code, errors.Join(err, c.remove())
 }
+
+// deleteCommand returns the command that removes the Job.
+func (c *Check) deleteCommand() string {
+	return fmt.Sprintf("kubectl -n %s delete job %s", c.api.namespace, c.name)
+}
+
+// RemovalError reports that the Job or the pod of a check may still exist.
+type RemovalError struct{ Cause error }
+
+// Error returns the cause.
+func (e *RemovalError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *RemovalError) Unwrap() error { return e.Cause }
 
 // find returns the check's pod, or nil if it does not exist.
 func (c *Check) find(ctx context.Context) (*pod, error) {
@@ -224,7 +255,7 @@ func (c *Check) startFailure(ctx context.Context, pod *pod) (why string, permane
 func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer) (code int, err error) {
 	all, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Limit())
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = c.requestRemoval(all) }) // remove reports the error
+	stop := context.AfterFunc(ctx, func() { _ = c.requestRemoval(all) }) // remove requests it again, and reports the error
 	defer stop()
 	output := &splitter{stdout: stdout, stderr: stderr}
 	for attempts := 0; ; attempts++ {
@@ -236,8 +267,11 @@ func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer
 		case err == nil && found == nil && ctx.Err() != nil:
 			return 0, context.Cause(ctx)
 		case err == nil && found == nil:
-			return 0, errors.New("the pod was removed before its check had ended")
+			return 0, c.removedError(all)
 		case err == nil && found.ended() != nil && lost == nil:
+			if ctx.Err() == nil && found.ended().ExitCode != 0 && c.exceededDeadline(all) {
+				return 0, c.deadlineError()
+			}
 			return c.exitCode(found.ended(), output.tagged)
 		case isForbidden(lost), err == nil && found.ended() != nil && attempts > maxAttempts:
 			return 0, fmt.Errorf("cannot read the output of the check: %w", lost)
@@ -249,13 +283,50 @@ func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer
 	}
 }
 
+// keysRemain is the end of an error of a check that could not remove its keys. The pod has printed
+// the run's ID, because another pod cannot determine whether the run has ended.
+const keysRemain = "; its keys may remain: remove them with the command that the check printed before it wrote, \"quorumbench cleanup --on kubernetes --prefix PREFIX --run ID\""
+
+// removedError returns the error for a pod that does not exist although its check had not ended.
+func (c *Check) removedError(ctx context.Context) error {
+	if c.exceededDeadline(ctx) {
+		return c.deadlineError()
+	}
+	return errors.New("the pod was removed before its check had ended" + keysRemain)
+}
+
+func (c *Check) deadlineError() error {
+	return fmt.Errorf("the check did not end within its time limit of %v, so Kubernetes ended it; choose a smaller load or a shorter duration%s", c.deadline(), keysRemain)
+}
+
+// exceededDeadline reports whether Kubernetes has ended the Job at its deadline.
+func (c *Check) exceededDeadline(ctx context.Context) bool {
+	jobs, err := c.jobs(ctx)
+	return err == nil && slices.ContainsFunc(jobs, func(j job) bool {
+		return slices.ContainsFunc(j.Status.Conditions, func(c condition) bool { return c.Reason == "DeadlineExceeded" })
+	})
+}
+
+// job contains the fields of a Job that we read from the API.
+type job struct {
+	Metadata metadata
+	Status   struct{ Conditions []condition }
+}
+
+// jobs returns the check's Job, or nothing if it does not exist.
+func (c *Check) jobs(ctx context.Context) ([]job, error) {
+	var list struct{ Items []job }
+	err := c.api.list(ctx, "jobs", labelSelector, runLabel+"="+c.labels[runLabel], &list)
+	return list.Items, err
+}
+
 // exitCode returns the exit code of the check, or an error if the check did not exit by itself.
 func (c *Check) exitCode(end *terminated, tagged bool) (int, error) {
 	switch {
 	case end.Reason == "OOMKilled":
-		return 0, errors.New("the node ended the check, because the node had too little memory")
+		return 0, errors.New("the node killed the check, because the node had too little memory" + keysRemain)
 	case tagged && end.ExitCode == 128+int(syscall.SIGKILL):
-		return 0, errors.New("the check was killed before it had removed its keys; remove them with \"quorumbench cleanup --on kubernetes\"")
+		return 0, errors.New("the check was killed" + keysRemain)
 	case c.o.Program != "" && (end.ExitCode == 126 || end.ExitCode == 127):
 		return 0, errors.New("the node cannot run this program; give an image that was built for the node's processor with --image")
 	case !tagged && end.ExitCode != 0:
@@ -264,31 +335,43 @@ func (c *Check) exitCode(end *terminated, tagged bool) (int, error) {
 	return end.ExitCode, nil
 }
 
-// requestRemoval requests that Kubernetes removes the Job and its pod.
+// requestRemoval requests that Kubernetes removes the Job and its pod. It repeats the request until
+// the API accepts or rejects it, or until ctx ends.
 func (c *Check) requestRemoval(ctx context.Context) error {
 	endpoint := c.api.path("jobs", c.name)
 	endpoint.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
-	err := c.api.ask(ctx, http.MethodDelete, endpoint, "", nil, nil)
-	if isNotFound(err) {
-		return nil
+	for {
+		err := c.api.ask(ctx, http.MethodDelete, endpoint, "", nil, nil)
+		switch {
+		case isNotFound(err):
+			return nil
+		case err == nil || isRefused(err) || ctx.Err() != nil:
+			return err
+		}
+		select {
+		case <-time.After(pollInterval):
+		case <-ctx.Done():
+			return err
+		}
 	}
-	return err
 }
 
-// remove removes the Job and its pod, and waits until they no longer exist.
+// remove removes the Job and its pod, and waits until they no longer exist. Its error is a
+// RemovalError.
 func (c *Check) remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), checkTermination+removeTimeout)
 	defer cancel()
-	if err := c.requestRemoval(ctx); err != nil {
-		return fmt.Errorf("cannot remove the Job %s in namespace %s (Kubernetes will remove it within %v): %w", c.name, c.api.namespace, c.Limit(), err)
+	requested, stop := context.WithTimeout(ctx, removeTimeout)
+	defer stop()
+	if err := c.requestRemoval(requested); err != nil {
+		return &RemovalError{fmt.Errorf("cannot remove the Job %s in namespace %s: %w; Kubernetes will remove it within %v, or remove it with %q", c.name, c.api.namespace, err, c.Limit(), c.deleteCommand())}
 	}
 	for {
 		pod, err := c.find(ctx)
 		gone := false
 		if err == nil && pod == nil {
-			var jobs struct{ Items []struct{ Metadata metadata } }
-			err = c.api.list(ctx, "jobs", labelSelector, runLabel+"="+c.labels[runLabel], &jobs)
-			gone = err == nil && len(jobs.Items) == 0
+			jobs, err := c.jobs(ctx)
+			gone = err == nil && len(jobs) == 0
 		}
 		if gone {
 			return nil
@@ -296,7 +379,7 @@ func (c *Check) remove() error {
 		select {
 		case <-time.After(pollInterval):
 		case <-ctx.Done():
-			return fmt.Errorf("the Job %s in namespace %s still exists, although its removal was requested; remove it with \"kubectl -n %s delete job %s\"", c.name, c.api.namespace, c.api.namespace, c.name)
+			return &RemovalError{fmt.Errorf("the Job %s in namespace %s still exists, although its removal was requested; remove it with %q", c.name, c.api.namespace, c.deleteCommand())}
 		}
 	}
 }
@@ -327,7 +410,7 @@ func (p *pod) ended() *terminated {
 	return nil
 }
 
-// CommandArgs returns the arguments for a program in a pod, whose output NewTagger marks. The
+// CommandArgs returns the arguments for a program in a pod, whose output NewTaggers marks. The
 // addresses and certificates are those of the control plane.
 func (c *ControlPlane) CommandArgs() []string {
 	args := []string{"--endpoints=" + strings.Join(c.Endpoints(), ",")}

@@ -64,6 +64,14 @@ func (c *ControlPlane) Endpoints() (all []string) {
 	return all
 }
 
+// Cluster returns the context in the kubeconfig and the API server, for people.
+func (c *ControlPlane) Cluster() string {
+	if c.api.context == "" {
+		return c.api.server.Redacted()
+	}
+	return fmt.Sprintf("context %s, %s", c.api.context, c.api.server.Redacted())
+}
+
 // Nodes returns the nodes of all members.
 func (c *ControlPlane) Nodes() (all []string) {
 	for i := range c.Members {
@@ -174,8 +182,9 @@ func outsidePods(members []Member) (*ControlPlane, error) {
 	return c, nil
 }
 
-// errKine reports that Kubernetes does not use etcd.
-var errKine = errors.New("this cluster stores its objects in a database, to which it connects through kine, and not in etcd; run \"quorumbench check disk DIR\" on the database's machine instead, with the folder of the database")
+// errKine reports that Kubernetes connects to its store through kine, so that the API server does not
+// reveal the store's address.
+var errKine = errors.New("this cluster stores its objects in SQLite, another database or an external etcd; for an external etcd, give its addresses with --endpoints, the node of the pod with --node, and certificates on this node with --cacert, --cert and --key; for a database, run \"quorumbench check disk DIR\" on the database's machine, with the folder of the database")
 
 // staticPod contains the fields of a control plane's pod that describe how to connect to etcd.
 type staticPod struct {

@@ -69,13 +69,19 @@ func (n *node) program() string {
 }
 
 // etcd returns the member that runs on a node. The annotations of k3s contain the member's address,
-// and the server's flags from the command line and the configuration file.
+// the server's flags from the command line and the configuration file, and variables of the
+// environment, which apply if there is no flag.
 func (n *node) etcd(program string) Member {
 	notes := n.Metadata.Annotations
 	var flags []string
 	_ = json.Unmarshal([]byte(notes[program+".io/node-args"]), &flags) // without flags, the default applies
-	dir := strings.TrimSuffix(findFlag(flags, "--data-dir", "-d"), "/")
+	var variables map[string]string
+	_ = json.Unmarshal([]byte(notes[program+".io/node-env"]), &variables) // without variables, the default applies
+	dir := findFlag(flags, "--data-dir", "-d")
 	if dir == "" {
+		dir = variables[strings.ToUpper(program)+"_DATA_DIR"]
+	}
+	if dir = strings.TrimSuffix(dir, "/"); dir == "" {
 		dir = "/var/lib/rancher/" + program
 	}
 	m := Member{Node: n.Metadata.Name, Files: rancherFiles(dir + rancherCA)}

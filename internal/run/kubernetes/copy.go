@@ -8,14 +8,45 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"time"
 
 	"k8s.io/streaming/pkg/httpstream"
 )
 
 // receiveProgram is a shell script that reads a program from standard input and executes it. Its
-// first argument is the size of the program. The other arguments are those of the program.
-const receiveProgram = `set -e; n=$1; shift; head -c "$n" > /tmp/quorumbench; chmod 755 /tmp/quorumbench; echo '` + copiedLine + `'; exec /tmp/quorumbench "$@"`
+// first two arguments are the size of the program, and the machine for which it was built (see the
+// function machine). The other arguments are those of the program.
+//
+// The shell is the pod's first process, which receives only signals with a trap, and only while no
+// other program runs in the foreground. Thus the script reads in the background, from descriptor 3,
+// because shells disconnect programs in the background from standard input. If the machine is
+// another one, the script exits with code 126, because some shells would execute the program as a
+// script.
+const receiveProgram = `set -e
+n=$1; machine=$2; shift 2
+trap 'exit 143' TERM INT
+exec 3<&0
+head -c "$n" <&3 > /tmp/quorumbench & wait $!
+exec 3<&-
+test "$(wc -c < /tmp/quorumbench)" -eq "$n"
+chmod 755 /tmp/quorumbench
+echo '` + copiedLine + `'
+case $(uname -m) in $machine) ;; *) exit 126 ;; esac
+trap - TERM INT
+exec /tmp/quorumbench "$@"`
+
+// machine returns the pattern for the output of "uname -m" on machines that can run this program. It
+// returns a pattern for all machines if it does not know their names.
+func machine() string {
+	if name := machines[runtime.GOARCH]; name != "" {
+		return name
+	}
+	return "*"
+}
+
+// machines maps processors to the names that Linux gives them.
+var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64", "ppc64le": "ppc64le", "riscv64": "riscv64", "s390x": "s390x"}
 
 // copiedLine is the first line that the container writes.
 const copiedLine = stderrMark + "quorumbench: the program was copied into the pod"

@@ -90,6 +90,7 @@ var errNoKubeconfig = errors.New("no kubeconfig was found, and quorumbench does 
 
 // access contains the address of an API server, the user's credentials, and the default namespace.
 type access struct {
+	context   string // in the kubeconfig; empty in a pod
 	cluster   clusterInfo
 	user      user
 	namespace string
@@ -191,7 +192,7 @@ func (k *kubeconfig) resolve(context string) (*access, error) {
 	if context == "" {
 		context = k.Current
 	}
-	a := &access{}
+	a := &access{context: context}
 	var contextEntry *clusterContext
 	for _, c := range k.Contexts {
 		if c.Name == context {

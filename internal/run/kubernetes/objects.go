@@ -27,9 +27,9 @@ const (
 	// finishedJobTTL is how long Kubernetes keeps a completed or failed Job for inspection,
 	// together with all objects that the Job owns.
 	finishedJobTTL = 10 * time.Second
-	// maxRunDuration is the maximum duration of a run. After this time, Kubernetes stops the pods
+	// MaxRunDuration is the maximum duration of a run. After this time, Kubernetes stops the pods
 	// even if they have a controller.
-	maxRunDuration = 24 * time.Hour
+	MaxRunDuration = 24 * time.Hour
 	// unprivilegedUser is the ID of the user without privileges in the image.
 	unprivilegedUser = 65532
 	// terminationTimeout is the maximum time for which a pod may stop its processes before

@@ -22,7 +22,7 @@ type pod struct {
 	}
 }
 
-type condition struct{ Type, Status, Message string }
+type condition struct{ Type, Status, Reason, Message string }
 
 func isReady(pod *pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c condition) bool {

@@ -37,15 +37,13 @@ func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	p := &Pods{o: o, api: api, run: appName + "-" + hex.EncodeToString(id[:]), clock: time.Now}
-	if p.secrets, err = agent.NewCredentials(p.Hosts(), maxRunDuration+time.Hour, p.clock()); err != nil {
+	if p.secrets, err = agent.NewCredentials(p.Hosts(), MaxRunDuration+time.Hour, p.clock()); err != nil {
 		return nil, err
 	}
 	if err := p.createObjects(ctx); err != nil {
 		err = fmt.Errorf("cannot create agents in namespace %s: %w", api.namespace, err)
-		var dial *net.OpError
-		unsent := errors.As(err, &dial) && dial.Op == "dial"
-		if p.owner == nil && (unsent || isRefused(err)) {
-			return nil, err // nothing was created
+		if p.owner == nil && isNothingCreated(err) {
+			return nil, err
 		}
 		return nil, errors.Join(err, p.Remove())
 	}
@@ -76,7 +74,7 @@ func (p *Pods) createObjects(ctx context.Context) error {
 	if p.o.Members == 0 || role == memberRole {
 		return nil
 	}
-	return p.api.create(ctx, "jobs", p.o.job(p.run, memberRole, p.o.Members, maxRunDuration, ownerReference(p.owner)), nil)
+	return p.api.create(ctx, "jobs", p.o.job(p.run, memberRole, p.o.Members, MaxRunDuration, ownerReference(p.owner)), nil)
 }
 
 // Hosts returns the names of all agents, members first.
@@ -109,7 +107,7 @@ func (p *Pods) transportTo(pod *pod) agent.Transport {
 // extendDeadline extends the deadline of the Job that owns the other objects. It must be called when all agents have a
 // controller.
 func (p *Pods) extendDeadline(ctx context.Context) error {
-	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, maxRunDuration/time.Second)
+	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, MaxRunDuration/time.Second)
 	return p.api.ask(ctx, http.MethodPatch, p.api.path("jobs", p.owner.Name), "application/merge-patch+json", []byte(patch), nil)
 }
 

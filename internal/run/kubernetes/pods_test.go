@@ -196,7 +196,7 @@ func (c *cluster) testReady(t *testing.T) {
 	if hosts := p.Hosts(); !slices.Equal(hosts, []string{"member-0", "member-1", "member-2", "worker-0", "worker-1"}) {
 		t.Errorf("the hosts are %v", hosts)
 	}
-	if left := *get[batch.Job](t, c, jobsPath+"/"+workers.Name).Spec.ActiveDeadlineSeconds; left != int64(maxRunDuration/time.Second) {
+	if left := *get[batch.Job](t, c, jobsPath+"/"+workers.Name).Spec.ActiveDeadlineSeconds; left != int64(MaxRunDuration/time.Second) {
 		t.Errorf("pods with a controller end after %d s", left)
 	}
 	if err := p.Remove(); err != nil {

@@ -27,8 +27,12 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 	if access.Dial == nil {
 		access.Dial = store.NewRememberingDial() // so that keys can still be removed if host names can no longer be resolved
 	}
+	flags := r.CleanupFlags
+	if flags == "" {
+		flags = connectionFlags(st, spec.Cluster.RunningCluster)
+	}
 	g := guard.New(guard.Options{
-		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: connectionFlags(st, spec.Cluster.RunningCluster), Notify: say, Now: measure.Now, DefaultPrefixes: scenario.RunningClusterPrefixes(load.Applications()),
+		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flags, InPod: r.CleanupFlags != "", Notify: say, Now: measure.Now, DefaultPrefixes: scenario.RunningClusterPrefixes(load.Applications()),
 		Siblings: func() []*guard.Guard { return slices.Collect(maps.Values(r.guards)) },
 	})
 	if r.guards == nil {

@@ -71,6 +71,9 @@ type Options struct {
 	Next Next
 	// VerifyResponses verifies the responses in trials whose loads require verification.
 	VerifyResponses trial.VerifyResponses
+	// CleanupFlags contains the flags with which users can remove this run's keys, if the run is in a
+	// pod. Otherwise, it is empty.
+	CleanupFlags string
 	// Notify receives complete sentences about changes to running clusters and about the removal of
 	// data that killed runs left. It may be nil.
 	Notify func(string)

@@ -49,6 +49,11 @@ type Scripted struct {
 	Log        string            // of the pod
 	Warnings   map[string]string // the warning "REASON: MESSAGE" about an object; the key is a part of the object's name
 	Forbidden  string            // regular expression; matching rights are missing
+	JobStatus  string            // JSON; empty if Jobs have no status
+	// Dropped contains the number of requests to which the server does not respond and which it does
+	// not execute; TimedOut contains the number of requests which it executes, but to which it
+	// responds that they timed out. The key is a right, as in Used.
+	Dropped, TimedOut map[string]int
 
 	t  testing.TB
 	mu sync.Mutex
@@ -143,6 +148,15 @@ func (s *Scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusForbidden, "Forbidden", right+" is forbidden")
 		return
 	}
+	if s.Dropped[right] > 0 {
+		s.Dropped[right]--
+		panic(http.ErrAbortHandler) // closes the connection
+	}
+	if s.TimedOut[right] > 0 {
+		s.TimedOut[right]--
+		defer s.refuse(w, http.StatusGatewayTimeout, "Timeout", right+" timed out")
+		w = httptest.NewRecorder()
+	}
 	switch kind + " " + verb {
 	case "jobs create":
 		s.createJob(w, r, namespace)
@@ -151,9 +165,8 @@ func (s *Scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, map[string]any{})
 	case "pods/attach create":
 		s.mu.Unlock()
-		received := s.receive(w, r)
+		s.receive(w, r)
 		s.mu.Lock()
-		s.received = append(s.received, received...)
 	case "pods/log get":
 		_, _ = io.WriteString(w, s.Log) // an error is possible only if the caller has disconnected
 	case "events list":
@@ -171,6 +184,9 @@ func (s *Scripted) createJob(w http.ResponseWriter, r *http.Request, namespace s
 	}
 	s.created = append(s.created, string(b))
 	job["created"] = true
+	if s.JobStatus != "" {
+		job["status"] = json.RawMessage(s.JobStatus)
+	}
 	s.objects = append(s.objects, job)
 	if s.PodStatus != "" {
 		meta := maps.Clone(job["metadata"].(map[string]any))
@@ -182,18 +198,18 @@ func (s *Scripted) createJob(w http.ResponseWriter, r *http.Request, namespace s
 }
 
 // programSize matches the size of the program in a Job that reads a program from standard input.
-var programSize = regexp.MustCompile(`"sh","(\d+)"\]`)
+var programSize = regexp.MustCompile(`"sh","(\d+)","`)
 
 // receive reads a program from a connection to a pod's streams, and then writes a line to standard
 // output, as the shell in the pod does.
-func (s *Scripted) receive(w http.ResponseWriter, r *http.Request) (received []byte) {
+func (s *Scripted) receive(w http.ResponseWriter, r *http.Request) {
 	size := 0
 	if found := programSize.FindStringSubmatch(s.Created()[0]); found != nil {
 		size, _ = strconv.Atoi(found[1]) // the pattern matches only numbers
 	}
 	if _, err := httpstream.Handshake(r, w, []string{"v4.channel.k8s.io"}); err != nil {
 		s.t.Error(err)
-		return nil
+		return
 	}
 	streams := make(chan httpstream.Stream, 3)
 	c := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
@@ -206,13 +222,15 @@ func (s *Scripted) receive(w http.ResponseWriter, r *http.Request) (received []b
 		stream := <-streams
 		kinds[stream.Headers().Get("streamType")] = stream
 	}
-	received = make([]byte, size)
+	received := make([]byte, size)
 	if n, err := io.ReadFull(kinds["stdin"], received); err != nil {
 		s.t.Errorf("after %d of %d bytes: %v", n, size, err)
 	}
+	s.mu.Lock()
+	s.received = append(s.received, received...)
+	s.mu.Unlock()
 	_, _ = io.WriteString(kinds["stdout"], "copied\n") // the test fails if the client does not continue
 	<-c.CloseChan()
-	return received
 }
 
 func (s *Scripted) list(kind, namespace, selector string) []any {

@@ -1,0 +1,82 @@
+package kubernetes
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// receiver returns a command that runs the script which receives a program, with one of the shells
+// of this machine. The script stores the program in the folder dir.
+func receiver(t *testing.T, shell []string, dir, machine string, size int) (c *exec.Cmd, input io.WriteCloser, output *bytes.Buffer) {
+	t.Helper()
+	script := strings.ReplaceAll(receiveProgram, "/tmp/", dir+"/")
+	c = exec.Command(shell[0], append(shell[1:], "-c", script, "sh", strconv.Itoa(size), machine, "a", "b c")...) // #nosec G204 -- a test
+	output = new(bytes.Buffer)
+	c.Stdout, c.Stderr = output, output
+	input, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, input, output
+}
+
+// The script executes a complete program for this machine, and no other program. A signal ends it
+// while it waits for the program.
+func TestReceiveProgram(t *testing.T) {
+	const program = "#!/bin/sh\necho \"runs with $# arguments: $2\"\n"
+	shells := [][]string{{"sh"}}
+	if path, err := exec.LookPath("busybox"); err == nil {
+		shells = append(shells, []string{path, "sh"})
+	}
+	for _, shell := range shells {
+		for _, test := range []struct {
+			machine  string
+			size     int
+			wantCode int
+			want     string
+		}{
+			{machine(), len(program), 0, copiedLine + "\nruns with 2 arguments: b c\n"},
+			{"*", len(program), 0, copiedLine + "\nruns with 2 arguments: b c\n"},
+			{"other", len(program), 126, copiedLine + "\n"},
+			{machine(), len(program) + 1, 1, ""},
+		} {
+			c, input, output := receiver(t, shell, t.TempDir(), test.machine, test.size)
+			_, err := io.WriteString(input, program)
+			if err := errors.Join(err, input.Close()); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Wait() // the exit code is checked
+			if code := c.ProcessState.ExitCode(); code != test.wantCode || output.String() != test.want {
+				t.Errorf("%v, %+v: exit code %d, %q", shell, test, code, output)
+			}
+		}
+		dir := t.TempDir()
+		c, input, _ := receiver(t, shell, dir, machine(), 100)
+		settle.Eventually(t, "the script does not read", func() bool {
+			_, err := os.Stat(filepath.Join(dir, "quorumbench"))
+			return err == nil
+		})
+		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if state, err := c.Process.Wait(); err != nil || state.ExitCode() != 143 { // Wait of c would also wait for head
+			t.Errorf("%v: %v, %v", shell, state, err)
+		}
+		if err := input.Close(); err != nil { // ends head
+			t.Error(err)
+		}
+	}
+}
