@@ -77,7 +77,7 @@ func TestCheckInPod(t *testing.T) {
 }
 
 // The command for pods marks the lines of both streams, passes on the exit code, and suggests no
-// command, because nobody could run it.
+// command, because no user could run it.
 func TestInPod(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Main([]string{"in-pod", "--on kubernetes", "version", "--bogus"}, strings.NewReader(""), &out, &errs); code != 2 || out.String() != "2 quorumbench: version has no flag --bogus; quorumbench version --help lists the flags\n" || errs.Len() > 0 {
