@@ -146,6 +146,18 @@ func (s *terminal) latest() []string {
 
 var colours = regexp.MustCompile("\x1b\\[[0-9]*m")
 
+// startWithKeys starts a run on a terminal with 80 columns, and waits until the run reads keys. modes
+// is the terminal's mode before the start.
+func startWithKeys(t *testing.T) (s *terminal, c *exec.Cmd, modes unix.Termios) {
+	t.Helper()
+	s = openTerminal(t, 80)
+	modes = s.modes()
+	c = s.command()
+	s.start(c)
+	s.awaitKeys()
+	return s, c, modes
+}
+
 // finish waits for the end of a command and checks its exit code and the mode of the terminal.
 func (s *terminal) finish(c *exec.Cmd, modes unix.Termios) {
 	s.t.Helper()
@@ -225,22 +237,14 @@ func TestLiveViewEndedBySignals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openTerminal(t, 80)
-			modes := s.modes()
-			c := s.command()
-			s.start(c)
-			s.awaitKeys()
+			s, c, modes := startWithKeys(t)
 			end(s, c)
 			s.finish(c, modes)
 		})
 	}
 	t.Run("SIGCONT", func(t *testing.T) {
 		t.Parallel()
-		s := openTerminal(t, 80)
-		modes := s.modes()
-		c := s.command()
-		s.start(c)
-		s.awaitKeys()
+		s, c, modes := startWithKeys(t)
 		_ = c.Process.Signal(syscall.SIGCONT) // although the program was not stopped
 		s.await()
 		s.send("q")
@@ -251,11 +255,7 @@ func TestLiveViewEndedBySignals(t *testing.T) {
 	})
 	t.Run("SIGKILL", func(t *testing.T) {
 		t.Parallel()
-		s := openTerminal(t, 80)
-		modes := s.modes()
-		c := s.command()
-		s.start(c)
-		s.awaitKeys()
+		s, c, modes := startWithKeys(t)
 		_ = c.Process.Kill()
 		_ = c.Wait()
 		after := s.modes()

@@ -21,11 +21,7 @@ func TestModeAfterImmediateEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("SIGQUIT on a frozen terminal", func(t *testing.T) {
 		t.Parallel()
-		s := openTerminal(t, 80)
-		modes := s.modes()
-		c := s.command()
-		s.start(c)
-		s.awaitKeys()
+		s, c, modes := startWithKeys(t)
 		s.send("\x13") // Ctrl-S
 		_ = c.Process.Signal(syscall.SIGQUIT)
 		settle.Eventually(t, "the mode is restored", func() bool { return s.modes() == modes })
@@ -64,11 +60,7 @@ func TestLiveViewWithAPager(t *testing.T) {
 	t.Parallel()
 	t.Run("pager ends first", func(t *testing.T) {
 		t.Parallel()
-		s := openTerminal(t, 80)
-		modes := s.modes()
-		c := s.command()
-		s.start(c)
-		s.awaitKeys()
+		s, c, modes := startWithKeys(t)
 		keys := s.modes()
 		pager := keys
 		pager.Lflag &^= unix.ECHOE

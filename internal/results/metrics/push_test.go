@@ -79,19 +79,11 @@ func TestPushes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var times []int64
 			p := testPusher(t, c.user, map[string]string{"PW": "hidden", TokenVariable: "secret"}, func(_ http.ResponseWriter, r *http.Request) {
-				packed, err := io.ReadAll(r.Body)
-				if err != nil {
-					t.Error(err)
-				}
-				body, err := s2.Decode(nil, packed)
-				if err != nil {
-					t.Error(err)
-				}
 				h := r.Header
 				if h.Get("Content-Encoding") != "snappy" || h.Get("Content-Type") != "application/x-protobuf" || h.Get("X-Prometheus-Remote-Write-Version") != "0.1.0" || h.Get("Authorization") != c.want || r.Method != http.MethodPost || r.URL.Path != "/write" {
 					t.Errorf("%s %s has the headers %v", r.Method, r.URL, h)
 				}
-				due := decodeWrite(t, body)[`__name__="quorumbench_operations_due_total",instance="host",job="quorumbench",repeat="1",run="the-run",store="a-store",trial="put"`]
+				due := decodeWrite(t, unpack(t, r))[`__name__="quorumbench_operations_due_total",instance="host",job="quorumbench",repeat="1",run="the-run",store="a-store",trial="put"`]
 				if due.value != 1002 {
 					t.Errorf("%v operations are due", due.value)
 				}
@@ -134,20 +126,26 @@ func TestFailedPushes(t *testing.T) {
 	}
 }
 
+// unpack returns the uncompressed body of a push.
+func unpack(t *testing.T, r *http.Request) []byte {
+	t.Helper()
+	packed, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	body, err := s2.Decode(nil, packed)
+	if err != nil {
+		t.Error(err)
+	}
+	return body
+}
+
 // A push ends the series that no longer exist, even if pushes between them failed.
 func TestPushEndsSeries(t *testing.T) {
 	fail := false
 	var latest map[string]received
 	handle := func(w http.ResponseWriter, r *http.Request) {
-		packed, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		body, err := s2.Decode(nil, packed)
-		if err != nil {
-			t.Error(err)
-		}
-		if latest = decodeWrite(t, body); fail {
+		if latest = decodeWrite(t, unpack(t, r)); fail {
 			w.WriteHeader(http.StatusBadGateway)
 		}
 	}
