@@ -113,8 +113,8 @@ func hostRuleStores() (names []string) {
 	return names
 }
 
-// longest returns the longest permitted duration at the rate in --rate. Pods must exist longer than
-// the writes last.
+// longest returns the longest permitted duration at the rate in --rate. Pods exist only for a
+// limited time, which must also suffice for everything except the writes.
 func (f *hostsFlags) longest() time.Duration {
 	limit := maxSurvey
 	if f.pods.enabledOn != "" {

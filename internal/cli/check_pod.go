@@ -39,7 +39,7 @@ type podCheck struct {
 	names      []string // of the flags that are valid only with --on kubernetes
 }
 
-// localFlags maps flags that a check in a pod refuses to the reason.
+// localFlags contains the flags that a check in a pod refuses. The values are the reasons.
 var localFlags = map[string]string{
 	"insecure-skip-tls-verify": "the check uses the certificate of etcd's authority on the node; omit the flag",
 	"store":                    "control planes use etcd; omit the flag",
@@ -75,8 +75,8 @@ func (p *podCheck) register(c *cobra.Command, plugin bool) {
 	}
 	r := command.NewFlags(p.set)
 	r.Text("on", &p.enabledOn, onKubernetes, "find the etcd of a Kubernetes control plane, and run the command in a pod next to it (docs/how-to/run-in-a-pod.md)")
-	r.Text("image", &p.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench, which \"make image\" builds (default: the image in --shell-image)")
-	r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: container image with a shell, into whose pod this program is copied")
+	r.Text("image", &p.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it; default: the image in --shell-image)")
+	r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: image with a shell; this program is copied into its pod")
 	r.Text("namespace", &p.options.Namespace, "NAME", "with --on kubernetes: namespace of the pod (default: the namespace of etcd's pods, or kube-system)")
 	r.Text("node", &p.node, "NAME", "with --on kubernetes: control-plane node of the pod (default: the first one whose etcd is ready)")
 	r.Text("kubeconfig", &p.options.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses)")
@@ -85,7 +85,7 @@ func (p *podCheck) register(c *cobra.Command, plugin bool) {
 	r.Toggle("yes", &p.yes, "with --on kubernetes: do not ask before the pod is created")
 	p.names = []string{"image", "shell-image", "namespace", "node", "kubeconfig", "context", "ready-timeout", "yes"}
 	if p.set.Lookup("dry-run") == nil { // cleanup has its own dry run
-		r.Toggle("dry-run", &p.dryRun, "with --on kubernetes: print what the check would do and its Job as YAML, and create nothing")
+		r.Toggle("dry-run", &p.dryRun, "with --on kubernetes: print a description of the check and its Job as YAML, and create nothing")
 		p.names = append(p.names, "dry-run")
 	}
 	command.SetGroup(p.set, command.PodFlags, append([]string{"on"}, p.names...)...)
@@ -93,7 +93,7 @@ func (p *podCheck) register(c *cobra.Command, plugin bool) {
 }
 
 // check returns a usage error for flags that contradict each other. In a plug-in, --endpoints
-// selects a cluster that this machine can reach.
+// without --on selects a cluster that this machine can reach.
 func (p *podCheck) check() error {
 	if p.set.Changed("endpoints") && !p.set.Changed("on") {
 		p.enabledOn = ""
@@ -115,7 +115,7 @@ func (p *podCheck) check() error {
 	case p.enabledOn != onKubernetes:
 		return command.Usage("--on: %q is not known; write --on kubernetes", p.enabledOn)
 	case p.set.Changed("image") && p.set.Changed("shell-image"):
-		return command.Usage("--image contains this program, but --shell-image names an image without it; give only one of them")
+		return command.Usage("--image names an image with this program, but --shell-image names one without it; give only one of them")
 	case p.set.Changed("endpoints") && p.node == "":
 		return command.Usage("--endpoints with --on kubernetes needs the node of the pod; add --node, or omit --endpoints to find etcd")
 	case p.options.ReadyTimeout < time.Second || p.options.ReadyTimeout > time.Hour:
@@ -134,7 +134,7 @@ func (p *podCheck) useProgram() error {
 		return err
 	}
 	if !isStatic(path) {
-		return command.Usage("--image is missing, and this program cannot be copied into a pod, because it is no static program for Linux; give an image with this version of quorumbench, which `make image` builds, or build the program with CGO_ENABLED=0")
+		return command.Usage("--image is missing, and this program cannot be copied into a pod, because it is not a static program for Linux; give an image with this version of quorumbench, which `make image` builds, or build the program with CGO_ENABLED=0")
 	}
 	p.options.Image, p.options.Program = p.shellImage, path
 	return nil
@@ -154,7 +154,7 @@ func isStatic(path string) bool {
 // the flags that only this machine needs.
 func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
 	args := append(strings.Fields(words), plane.CommandArgs()...)
-	if !p.dryRun { // without this command, people read the pod's log
+	if !p.dryRun { // people read the log of a dry run's Job, so it has no marks
 		args = slices.Insert(args, 0, inPod, p.cleanupFlags())
 	}
 	if !p.set.Changed("target") {
@@ -181,18 +181,18 @@ func (p *podCheck) cleanupFlags() string {
 	return strings.Join(flags, " ")
 }
 
-// extraTime is the maximum time for which a check in a pod may prepare and remove its keys.
+// extraTime is the time that a check in a pod has to prepare and remove its keys.
 const extraTime = 10 * time.Minute
 
 // unknownTime is the time limit for a check whose duration depends on the cluster.
 const unknownTime = time.Hour
 
-// checkInPod runs a check in a pod. s is the check's scenario on this machine, which is used only to
-// describe the check.
+// checkInPod runs a check in a pod. It uses the scenario s only to describe the check, and to limit
+// its duration.
 func (a *commandLine) checkInPod(ctx context.Context, p *podCheck, check string, s *scenario.Scenario) error {
 	l := &s.Trials[0].Load
 	if space := guard.APIServerSpace(l.Prefix); space != "" {
-		return command.Usage("--prefix %q overlaps with %s, where Kubernetes keeps its own keys and cannot decode others; choose another prefix", l.Prefix, space)
+		return command.Usage("--prefix %q overlaps with %s, where Kubernetes keeps its keys; choose another prefix, because Kubernetes cannot decode other keys there", l.Prefix, space)
 	}
 	limit, known := l.EstimatedDuration()
 	if !known {
@@ -229,7 +229,7 @@ func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words string, l
 	var started atomic.Bool // set when something may have been created
 	ctx, stop := command.Interruptible(ctx, func() {
 		if started.Load() {
-			a.PrintNote("stopping; the check removes its keys first; press Ctrl-C again to leave, and Kubernetes removes the pod later")
+			a.PrintNote("stopping as soon as the check has removed its keys; press Ctrl-C again to leave now, and Kubernetes removes the pod later")
 		}
 	})
 	defer stop()
@@ -325,7 +325,7 @@ func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c
 	}
 	rows = append(rows,
 		[2]string{"removes", "the Job and its pod at the end; if this command is killed, Kubernetes removes them"},
-		[2]string{"", fmt.Sprintf("after the end of its command, and at the latest in %s", text.FormatDuration(c.Limit()))})
+		[2]string{"", fmt.Sprintf("after the pod's command has ended, and at the latest in %s", text.FormatDuration(c.Limit()))})
 	for _, row := range rows {
 		_, _ = fmt.Fprintf(a.Stderr, "%-8s %s\n", row[0], row[1]) // there is no place to report an error
 	}
@@ -341,7 +341,7 @@ func (a *commandLine) confirm(ctx context.Context, agreed bool) error {
 	}
 	file, ok := a.Stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return command.Usage("nothing was created, because standard input is not a terminal, where this command could ask; add --yes")
+		return command.Usage("nothing was created: standard input is not a terminal, so this command cannot ask; add --yes")
 	}
 	_, _ = fmt.Fprint(a.Stderr, "Continue? [y/N] ") // there is no place to report an error
 	answer := make(chan string, 1)

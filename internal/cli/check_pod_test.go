@@ -57,7 +57,7 @@ func TestCheckInPodDryRun(t *testing.T) {
 func TestCheckInPodNeedsConsent(t *testing.T) {
 	s := kubernetes.StartScripted(t, "kubeadm")
 	code, _, stderr := mainInPod(s, "check", "perf")
-	if code != 2 || len(s.Created()) != 0 || !strings.HasSuffix(stderr, "\nquorumbench: nothing was created, because standard input is not a terminal, where this command could ask; add --yes\n") {
+	if code != 2 || len(s.Created()) != 0 || !strings.HasSuffix(stderr, "\nquorumbench: nothing was created: standard input is not a terminal, so this command cannot ask; add --yes\n") {
 		t.Errorf("exit code %d, %d Jobs, and %s", code, len(s.Created()), stderr)
 	}
 }

@@ -148,8 +148,8 @@ func words(all ...string) func() jsonSchema {
 	return func() jsonSchema { return enumSchema(all...) }
 }
 
-// valueNames returns a function that returns the schema of the names of the values from first to the
-// value before end.
+// valueNames returns a function that returns the schema of names. These are the names of the values
+// from first up to, but not including, end.
 func valueNames[T interface {
 	~uint8
 	String() string
@@ -178,7 +178,8 @@ func integerSchema(least, most int64) jsonSchema {
 	return boundedSchema("integer", float64(least), float64(most)).withPattern(groupedInteger, "write a whole number such as 100 or 10_000")
 }
 
-// boundedSchema returns the schema of numbers, without the pattern of numbers that are texts.
+// boundedSchema returns the schema of numbers within bounds. The caller adds the pattern for numbers
+// that are texts.
 func boundedSchema(kind string, least, most float64) jsonSchema {
 	s := jsonSchema{"type": []string{kind, "string"}, "minimum": least}
 	if most < 1<<53 { // otherwise the value is no limit, and JSON could not represent it exactly

@@ -47,8 +47,8 @@ func (s *site) readIndex() ([]section, error) {
 	return index, nil
 }
 
-// sections returns the lists of pages on a page. Lists below the same heading form a section. The
-// heading of the page is the title of lists that precede other headings.
+// sections returns the lists of pages on a page. Lists below the same heading form a section with
+// the title of this heading. Lists before the second heading have the title of the page.
 func (s *site) sections(name string) (all []section) {
 	p := s.pages[name]
 	all = []section{{title: p.title}}
@@ -71,8 +71,8 @@ func (s *site) sections(name string) (all []section) {
 	return all
 }
 
-// entry returns the page to which the first link in a paragraph leads. The text after the link is
-// the description.
+// entry returns the page to which the link at the beginning of a paragraph leads. The text after the
+// link is the description.
 func (p *page) entry(paragraph ast.Node) (entry, bool) {
 	link, ok := paragraph.FirstChild().(*ast.Link)
 	if !ok {

@@ -22,8 +22,8 @@ type Ranking struct {
 type SlowerRow struct {
 	*Row
 	Ratio float64 // the fastest row's throughput divided by this row's throughput
-	// Clear is set if the throughputs differ by more than stats.Margin, and if neither the other
-	// throughput nor its interval is within a known interval.
+	// Clear is set if the throughputs differ by more than stats.Margin, and if their intervals do not
+	// overlap. If an interval is not known, the throughput takes its place.
 	Clear bool
 }
 
@@ -87,8 +87,9 @@ func throughput(r *Row) float64 {
 	return v.Number
 }
 
-// isComparable reports whether two trials belong to the same run and have the same load, apart from
-// the number of connections, and the same machines, number of members and durability.
+// isComparable reports whether two trials belong to the same run, and have the same machine, number
+// of members, security and durability. They must also have the same load, except for the number of
+// connections.
 func isComparable(a, b *record.Trial) bool {
 	x, y := a.Load, b.Load
 	x.Connections, y.Connections = 0, 0

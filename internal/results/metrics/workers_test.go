@@ -36,8 +36,8 @@ func randomSecond(rng *rand.Rand, index int) *measure.Second {
 }
 
 // The series of a load with several workers have the sums of the workers' counts and all of their
-// times, even if a worker is lost during the load. Counters never decrease. The seconds are encoded
-// as those from other machines are.
+// times, even if a worker is lost during the load. Counters never decrease. The test encodes the
+// seconds, as workers on other machines do.
 func TestWorkersAreMerged(t *testing.T) {
 	const seconds, lossAfter = 6, 3 // worker 1 is lost after three seconds
 	for _, workers := range []int{1, 2, 3} {

@@ -44,8 +44,8 @@ func CertaintySentence(r *analyze.Row) string {
 // maxRanked is the maximum number of trials that a sentence about a ranking names.
 const maxRanked = 6
 
-// RankingText states by how much the fastest trial of a ranking has a higher throughput than the
-// others, for use after its name.
+// RankingText compares the throughput of a ranking's fastest trial with that of the others. The text
+// continues a sentence that begins with the name of the fastest trial.
 func RankingText(r *analyze.Ranking) string {
 	var clear, unclear []string
 	for i := range r.Slower {

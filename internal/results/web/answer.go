@@ -170,8 +170,8 @@ func runTooShort(rows []*analyze.Row) bool {
 	})
 }
 
-// mainFigures returns a sentence with the main figures of a row. It omits that the run is too short
-// for a confidence interval if another sentence says so.
+// mainFigures returns a sentence with the main figures of a row. If tooShort is set, another
+// sentence says that the run is too short for an interval, so mainFigures does not say it.
 func mainFigures(r *analyze.Row, shown shownTrials, tooShort bool) []sentence {
 	if len(r.Done) == 0 {
 		return []sentence{{Subject: r.First().Name, Text: "has no result: " + string(r.First().State) + ".", Link: linkTo(r.First(), "", shown), Severe: true}}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// apiServerSpaces contains the prefixes below which Kubernetes keeps its objects, and k3s the
+// apiServerSpaces contains the prefixes below which Kubernetes keeps its objects and k3s keeps the
 // certificates of its servers.
 var apiServerSpaces = []string{"/registry/", "/kubernetes.io/", "/openshift.io/", "/bootstrap/"}
 
@@ -22,9 +22,9 @@ func APIServerSpace(prefix string) string {
 	return ""
 }
 
-// checkAPIServer returns an error if an API server of Kubernetes may read the claim's keys as its
-// objects, because other keys exist in that part of the key space. These keys need not be below the
-// claim's prefix.
+// checkAPIServer returns an error if the claim's prefix is in a part of the key space where
+// Kubernetes keeps its objects, and if other keys already exist in this part. Then an API server
+// may read the claim's keys as its objects. The other keys need not be below the claim's prefix.
 func (g *Guard) checkAPIServer(ctx context.Context, c *claim) error {
 	for _, space := range apiServerSpaces {
 		isIn := func(prefix string) bool { return strings.HasPrefix(prefix, space) }

@@ -79,7 +79,7 @@ func (e *NotEmptyError) Error() string {
 	return fmt.Sprintf("prefix %q is not empty: it contains %s that no run of quorumbench wrote; %s", e.Prefix, what, e.Remedy)
 }
 
-// cleanupCommand returns the command that removes the keys below a prefix, which belong to a run.
+// cleanupCommand returns the command that removes a run's keys below a prefix.
 func (g *Guard) cleanupCommand(prefix, run string) string {
 	command := fmt.Sprintf("quorumbench cleanup %s --prefix %s", g.Flags, argument(prefix))
 	if g.InPod && run != "" {

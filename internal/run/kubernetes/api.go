@@ -1,4 +1,4 @@
-// Package kubernetes creates pods that run agents or a check, and removes these pods. It calls the Kubernetes
+// Package kubernetes runs agents or a check in pods, and removes these pods. It calls the Kubernetes
 // API with net/http, defines only a few types, and creates objects in the API's JSON form.
 // Kubernetes' own client and types would make up a sixth of our binary.
 package kubernetes
@@ -58,8 +58,8 @@ func connect(o *Options) (*api, error) {
 // groups maps kinds of objects to their paths in the API.
 var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1", "nodes": "/api/v1"}
 
-// withNamespace returns a connection for another namespace. If namespace is empty, the connection is for
-// objects that are in no namespace.
+// withNamespace returns a connection for another namespace. If namespace is empty, the connection is
+// for objects that are in no namespace.
 func (a *api) withNamespace(namespace string) *api {
 	other := *a
 	other.namespace = namespace

@@ -20,7 +20,7 @@ import (
 
 const (
 	checkRole = "check"
-	// checkTermination is the maximum time for which an interrupted check may remove its keys.
+	// checkTermination is the maximum time that an interrupted check has to remove its keys.
 	checkTermination = 200 * time.Second
 	// checkTTL is how long Kubernetes keeps the Job of a check that has ended, so that we can read
 	// its last lines even if the API server is busy.
@@ -124,7 +124,7 @@ func (c *Check) pod() object {
 func (c *Check) container(mounts []object) object {
 	o := object{
 		"name": checkRole, "image": c.o.Image, "imagePullPolicy": "IfNotPresent", "args": escapeArgs(c.args),
-		// Without a limit, because throttling would be measured, too.
+		// There is no limit, because the check would also measure throttling.
 		"resources":       object{"requests": object{"cpu": "100m", "memory": "128Mi"}},
 		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
 		"volumeMounts":    mounts,
@@ -136,8 +136,8 @@ func (c *Check) container(mounts []object) object {
 	return o
 }
 
-// escapeArgs returns the words of a command line so that Kubernetes does not replace $(NAME) in them
-// by the value of a variable.
+// escapeArgs escapes the words of a command line, so that Kubernetes does not replace $(NAME) in
+// them by the value of a variable.
 func escapeArgs(words []string) []string {
 	escaped := make([]string, len(words))
 	for i, word := range words {
@@ -209,7 +209,7 @@ func (c *Check) awaitStart(ctx context.Context) (name string, err error) {
 			why = c.api.lastWarning(bound, c.name)
 			permanent = strings.HasPrefix(why, "FailedCreate")
 			if strings.Contains(why, "violates PodSecurity") {
-				why += "; give a namespace that permits pods to use the node's network and files with --namespace"
+				why += "; with --namespace, give a namespace that permits pods to use the node's network and files"
 			}
 		case pod.started():
 			return pod.Metadata.Name, nil
@@ -328,7 +328,7 @@ func (c *Check) exitCode(end *terminated, tagged bool) (int, error) {
 	case tagged && end.ExitCode == 128+int(syscall.SIGKILL):
 		return 0, errors.New("the check was killed" + keysRemain)
 	case c.o.Program != "" && (end.ExitCode == 126 || end.ExitCode == 127):
-		return 0, errors.New("the node cannot run this program; give an image that was built for the node's processor with --image")
+		return 0, errors.New("the node cannot run this program; with --image, give an image that was built for the node's processor")
 	case !tagged && end.ExitCode != 0:
 		return 0, fmt.Errorf("the container exited with code %d (%s) and without a result; use an image with this version of quorumbench, built for the node's processor: %s", end.ExitCode, end.Reason, statusText(end.Message))
 	}
@@ -410,8 +410,8 @@ func (p *pod) ended() *terminated {
 	return nil
 }
 
-// CommandArgs returns the arguments for a program in a pod, whose output NewTaggers marks. The
-// addresses and certificates are those of the control plane.
+// CommandArgs returns the arguments with which a command in the pod connects to the control plane's
+// etcd: the addresses of the members, and the paths of the certificates.
 func (c *ControlPlane) CommandArgs() []string {
 	args := []string{"--endpoints=" + strings.Join(c.Endpoints(), ",")}
 	for i, file := range c.Chosen.Files.List() {
@@ -422,7 +422,7 @@ func (c *ControlPlane) CommandArgs() []string {
 	return args
 }
 
-// User returns the user as whom the pod runs, for people.
+// User describes the user as whom the pod runs.
 func (m *Member) User() string {
 	if m.user == 0 {
 		return "root"

@@ -64,7 +64,7 @@ func (c *ControlPlane) Endpoints() (all []string) {
 	return all
 }
 
-// Cluster returns the context in the kubeconfig and the API server, for people.
+// Cluster describes the cluster: the context in the kubeconfig, and the address of the API server.
 func (c *ControlPlane) Cluster() string {
 	if c.api.context == "" {
 		return c.api.server.Redacted()
@@ -105,8 +105,8 @@ func FindControlPlane(ctx context.Context, o Options, node string) (*ControlPlan
 	return c, nil
 }
 
-// NewControlPlane returns a control plane with an etcd that cannot be found, for a pod on the node of
-// the member.
+// NewControlPlane returns a control plane whose etcd FindControlPlane cannot find. The pod will run
+// on the node of the given member.
 func NewControlPlane(o Options, m Member) (*ControlPlane, error) {
 	api, err := connect(&o)
 	if err != nil {
@@ -182,7 +182,7 @@ func outsidePods(members []Member) (*ControlPlane, error) {
 	return c, nil
 }
 
-// errKine reports that Kubernetes connects to its store through kine, so that the API server does not
+// errKine reports that Kubernetes connects to its store through kine. So the API server does not
 // reveal the store's address.
 var errKine = errors.New("this cluster stores its objects in SQLite, another database or an external etcd; for an external etcd, give its addresses with --endpoints, the node of the pod with --node, and certificates on this node with --cacert, --cert and --key; for a database, run \"quorumbench check disk DIR\" on the database's machine, with the folder of the database")
 
@@ -252,11 +252,11 @@ func (p *staticPod) etcd() Member {
 // healthClient is the name of the certificate that kubeadm creates for a client of etcd.
 const healthClient = "healthcheck-client"
 
-// etcdPort is the port at which all distributions let etcd listen.
+// etcdPort is the port for clients of etcd in all distributions.
 const etcdPort = "2379"
 
-// rancherCA is the path, below the folder for data, of the authority's certificate that RKE2 and
-// k3s create.
+// rancherCA is the path of the certificate of etcd's authority, below the data folder of RKE2 or
+// k3s.
 const rancherCA = "/server/tls/etcd/server-ca.crt"
 
 // rancherFiles returns the certificates that RKE2 and k3s create for clients of etcd.
@@ -265,9 +265,9 @@ func rancherFiles(ca string) Files {
 	return Files{ca, path.Join(dir, "client.crt"), path.Join(dir, "client.key")}
 }
 
-// clientFiles returns the paths on the node of the certificates for clients of etcd. The pods of
-// OpenShift state them in etcdctl's variables. kubeadm and RKE2 create them next to the certificates
-// of the server.
+// clientFiles returns the paths that the certificates for clients of etcd have on the node. The pods
+// of OpenShift state the paths in etcdctl's variables. kubeadm and RKE2 create these certificates
+// next to those of the server.
 func (p *staticPod) clientFiles(etcd *container) Files {
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
@@ -325,8 +325,8 @@ func (p *staticPod) seLinux(c *container) map[string]string {
 	return nil
 }
 
-// onNode returns the paths on the node of files in a container. It returns no paths if the container
-// does not mount all files from its node.
+// onNode returns the paths that a container's files have on the node. It returns no paths if the
+// container does not mount all files from its node.
 func (p *staticPod) onNode(c *container, f Files) Files {
 	for _, file := range []*string{&f.CACert, &f.Cert, &f.Key} {
 		found, longest := "", 0

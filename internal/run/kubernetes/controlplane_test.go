@@ -186,7 +186,7 @@ func TestRunCheck(t *testing.T) {
 			}
 		}
 	}
-	granted = append(granted, openShiftNamespace+" pods list")                             // is not necessary
+	granted = append(granted, openShiftNamespace+" pods list")                             // used, but not necessary
 	used := append(s.Used(), "kube-system pods/log get", "kube-system pods/attach create") // not in this test
 	slices.Sort(granted)
 	slices.Sort(used)
@@ -205,7 +205,7 @@ func TestRunCheckCopiesProgram(t *testing.T) {
 	for _, test := range []struct {
 		code int
 		want string
-	}{{1, "<nil>"}, {126, "the node cannot run this program; give an image that was built for the node's processor with --image"}} {
+	}{{1, "<nil>"}, {126, "the node cannot run this program; with --image, give an image that was built for the node's processor"}} {
 		s := testkubernetes.StartScripted(t, "kubeadm")
 		s.PodStatus, s.Log = endedStatus(test.code, "Error"), copiedLine+"\n1 FAIL\n"
 		o := Options{Kubeconfig: s.Kubeconfig, Image: "busybox", Program: program, ReadyTimeout: time.Minute}
@@ -238,7 +238,7 @@ func TestRunCheckFails(t *testing.T) {
 		{waiting("ContainerCreating", ""), `FailedMount: MountVolume.SetUp failed for volume "key" : hostPath type check failed: /etc/kubernetes/pki/etcd/healthcheck-client.key is not a file`, "",
 			"the pod does not start: the node cp-2 has no file /etc/kubernetes/pki/etcd/healthcheck-client.key; give the paths on the node with --cacert, --cert and --key"},
 		{"", `FailedCreate: Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "",
-			`the pod does not start: FailedCreate: Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true); give a namespace that permits pods to use the node's network and files with --namespace`},
+			`the pod does not start: FailedCreate: Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true); with --namespace, give a namespace that permits pods to use the node's network and files`},
 		{endedStatus(255, "Error"), "", "", "the container exited with code 255 (Error) and without a result; use an image with this version of quorumbench"},
 		{endedStatus(0, "Completed"), "", "jobs create", "cannot create a Job in namespace kube-system: kube-system batch jobs create is forbidden"},
 		{endedStatus(0, "Completed"), "", "pods/log", "cannot read the output of the check: kube-system pods/log get is forbidden"},
@@ -251,7 +251,7 @@ func TestRunCheckFails(t *testing.T) {
 		}
 		var output strings.Builder
 		if _, err := c.Run(t.Context(), &output, &output); err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("it says %v, and not %q", err, test.want)
+			t.Errorf("the error is %v, not %q", err, test.want)
 		}
 		if s.Remaining() != 0 {
 			t.Errorf("%q: %d objects remain", test.want, s.Remaining())

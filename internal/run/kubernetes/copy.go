@@ -18,11 +18,11 @@ import (
 // first two arguments are the size of the program, and the machine for which it was built (see the
 // function machine). The other arguments are those of the program.
 //
-// The shell is the pod's first process, which receives only signals with a trap, and only while no
-// other program runs in the foreground. Thus the script reads in the background, from descriptor 3,
-// because shells disconnect programs in the background from standard input. If the machine is
-// another one, the script exits with code 126, because some shells would execute the program as a
-// script.
+// The shell is the pod's first process, so it receives only the signals for which it has set a trap.
+// It handles them only while no program runs in the foreground. Therefore, head runs in the
+// background. It reads from descriptor 3, because shells disconnect programs in the background from
+// standard input. On a machine of another type, the script exits with code 126, because some shells
+// would otherwise execute the program as a script.
 const receiveProgram = `set -e
 n=$1; machine=$2; shift 2
 trap 'exit 143' TERM INT
@@ -74,7 +74,7 @@ func (a *api) copyProgram(ctx context.Context, pod, file string) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("cannot copy this program into the pod: %w; give an image that contains it with --image", err)
+		return fmt.Errorf("cannot copy this program into the pod: %w; with --image, give an image that contains it", err)
 	}
 	return nil
 }

@@ -93,8 +93,8 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 	return spdy.NewClientConnectionWithPings(&tunnel{Conn: c}, pingInterval)
 }
 
-// dialSPDY opens a SPDY connection for a protocol to a pod's node directly. For port forwarding,
-// only older API servers require this.
+// dialSPDY opens a direct SPDY connection to a pod's node, for the given protocol. For port
+// forwarding, only older API servers require this.
 func (a *api) dialSPDY(ctx context.Context, endpoint *url.URL, protocol string) (httpstream.Connection, error) {
 	transport, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{TLS: a.login.tls, Proxier: a.login.proxy, PingPeriod: pingInterval})
 	if err != nil {

@@ -104,8 +104,8 @@ func (p *Pods) transportTo(pod *pod) agent.Transport {
 	}}
 }
 
-// extendDeadline extends the deadline of the Job that owns the other objects. It must be called when all agents have a
-// controller.
+// extendDeadline extends the deadline of the Job that owns the other objects. It must be called when
+// all agents have a controller.
 func (p *Pods) extendDeadline(ctx context.Context) error {
 	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, MaxRunDuration/time.Second)
 	return p.api.ask(ctx, http.MethodPatch, p.api.path("jobs", p.owner.Name), "application/merge-patch+json", []byte(patch), nil)

@@ -84,7 +84,8 @@ current-context: x
 `,
 }
 
-// configure writes the configuration files, the folder for static pods, and the key that signs the tokens of service accounts.
+// configure writes the configuration files and the key that signs the tokens of service accounts,
+// and creates the folder for static pods.
 func (a *API) configure() error {
 	for name, text := range configurations {
 		if err := os.MkdirAll(filepath.Dir(a.path(name)), 0o700); err != nil {

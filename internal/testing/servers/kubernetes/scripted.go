@@ -26,8 +26,8 @@ import (
 //go:embed layouts/*.yaml
 var layouts embed.FS
 
-// Layouts returns the names of the control planes that Scripted can simulate. They contain the
-// fields of the distributions' objects that locate etcd.
+// Layouts returns the names of the control planes that Scripted can simulate. The file of a layout
+// contains only those fields of the distribution's objects that locate etcd.
 func Layouts(t testing.TB) (names []string) {
 	t.Helper()
 	entries, err := layouts.ReadDir("layouts")
@@ -50,9 +50,9 @@ type Scripted struct {
 	Warnings   map[string]string // the warning "REASON: MESSAGE" about an object; the key is a part of the object's name
 	Forbidden  string            // regular expression; matching rights are missing
 	JobStatus  string            // JSON; empty if Jobs have no status
-	// Dropped contains the number of requests to which the server does not respond and which it does
-	// not execute; TimedOut contains the number of requests which it executes, but to which it
-	// responds that they timed out. The key is a right, as in Used.
+	// Dropped contains the number of requests that the server neither executes nor answers. TimedOut
+	// contains the number of requests that the server executes, but answers with a timeout. The keys
+	// are rights, as in Used.
 	Dropped, TimedOut map[string]int
 
 	t  testing.TB
