@@ -62,8 +62,8 @@ vulnerabilities: $(GOVULNCHECK)
 
 # Does the same, but only prints a message if curl cannot read the database.
 .PHONY: known-vulnerabilities
-known-vulnerabilities: $(GOVULNCHECK)
-	@if curl -fsS --max-time 20 -o /dev/null $(GOVULNDB)/index/db.json; then $(GOVULNCHECK) -db $(GOVULNDB) ./cmd/quorumbench; \
+known-vulnerabilities:
+	@if curl -fsS --max-time 20 -o /dev/null $(GOVULNDB)/index/db.json; then $(MAKE) vulnerabilities; \
 	else echo "The database of vulnerabilities cannot be read: the search is skipped."; fi
 
 lint: $(GOLANGCI_LINT)

@@ -46,6 +46,16 @@ type Reason struct {
 // String returns the reason as reports print it, such as "R10 CPU steal: ...".
 func (r Reason) String() string { return fmt.Sprintf("R%d %s", r.Rule, r.Text) }
 
+// Name returns the number and the name of the rule, such as "R10 CPU steal". It returns only the
+// number of a rule that a later version has added.
+func (r *Reason) Name() string {
+	if r.Rule < 1 || r.Rule > Rules() {
+		return fmt.Sprintf("R%d", r.Rule)
+	}
+	name, _ := DescribeRule(r.Rule)
+	return fmt.Sprintf("R%d %s", r.Rule, name)
+}
+
 // WithoutRemedy returns the text without the remedy at its end.
 func (r *Reason) WithoutRemedy() string {
 	if r.Rule < 1 || r.Rule > Rules() {

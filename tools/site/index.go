@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -39,7 +41,7 @@ func (s *site) readIndex() ([]section, error) {
 			listed[e.path] = true
 		}
 	}
-	for _, name := range sortedKeys(s.pages) {
+	for _, name := range slices.Sorted(maps.Keys(s.pages)) {
 		if !listed[name] {
 			return nil, fmt.Errorf("the index does not list the page %s; add the page to a list in %s", name, indexPage)
 		}

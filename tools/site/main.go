@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -97,7 +98,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 func (s *site) write(to string) error {
 	files := map[string][]byte{"style.css": styleSheet, "llms.txt": []byte(s.llms())}
 	var errs []error
-	for _, name := range sortedKeys(s.pages) {
+	for _, name := range slices.Sorted(maps.Keys(s.pages)) {
 		p := s.pages[name]
 		errs = append(errs, s.rewriteLinks(p))
 		html, err := s.render(p)
@@ -122,15 +123,6 @@ func (s *site) write(to string) error {
 		}
 	}
 	return nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // relative returns the path of a file as a link in a page.

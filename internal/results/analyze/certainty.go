@@ -53,6 +53,50 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	return c, false
 }
 
+// BoundedValue is a figure with its certainty, which is nil if it is not known.
+type BoundedValue struct {
+	record.Value
+	*Certainty
+}
+
+// BoundedValueOf returns a row's figure with its certainty.
+func BoundedValueOf(r *Row, f *record.Figure) (v BoundedValue) {
+	v.Value, _ = r.Figure(f)
+	if c, ok := CertaintyOf(r, f); ok {
+		v.Certainty = &c
+	}
+	return v
+}
+
+// ClearlyWorse reports whether a figure is clearly worse than another one: the difference exceeds
+// the margin of comparisons, and the intervals, if both are known, do not overlap.
+func (v BoundedValue) ClearlyWorse(than BoundedValue, better record.Direction) bool {
+	difference := v.badness(better) - than.badness(better)
+	return difference > stats.Margin*math.Abs(than.badness(better)) && !v.overlaps(than)
+}
+
+// badness returns the sort key of a figure, which is higher for worse figures. It is 0 if neither
+// high nor low figures are better.
+func (v BoundedValue) badness(better record.Direction) float64 {
+	switch {
+	case v.Failed || better == record.LowerIsBetter:
+		return rank(v.Value)
+	case better == record.HigherIsBetter:
+		return -v.Number
+	}
+	return 0
+}
+
+// overlaps reports whether the intervals or ranges of two figures overlap. It returns false if one
+// of them is not known.
+func (v BoundedValue) overlaps(other BoundedValue) bool {
+	x, y := v.Certainty, other.Certainty
+	if x == nil || y == nil || x.RunTooShort || y.RunTooShort {
+		return false
+	}
+	return rank(x.Low) <= rank(y.High) && rank(y.Low) <= rank(x.High)
+}
+
 // certaintyOverRepeats returns the certainty over several repeats. The parameter `stopped` is set
 // if the run stopped repeating as soon as its figures were precise enough.
 func certaintyOverRepeats(of Repeated, better record.Direction, stopped bool) (c Certainty, ok bool) {

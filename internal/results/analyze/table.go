@@ -2,11 +2,9 @@ package analyze
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -126,41 +124,22 @@ func VerdictCell(j CombinedVerdict) Cell {
 // comparisons, and the intervals, if known, do not overlap. It marks none if neither high nor low
 // figures are better.
 func markWorst(rows [][]Cell, column int, better record.Direction) {
-	badness := func(row []Cell) float64 {
-		switch v := row[column].Value; {
-		case v.Failed || better == record.LowerIsBetter:
-			return rank(v)
-		case better == record.HigherIsBetter:
-			return -v.Number
+	value := func(row []Cell) BoundedValue {
+		v := BoundedValue{Value: row[column].Value}
+		if column+1 < len(row) && row[column+1].Kind == CertaintyCell {
+			v.Certainty = row[column+1].Certainty
 		}
-		return 0
-	}
-	clearlyWorse := func(a, b []Cell) bool {
-		return badness(a)-badness(b) > stats.Margin*math.Abs(badness(b)) && !intervalsOverlap(a, b, column)
+		return v
 	}
 	known := slices.DeleteFunc(slices.Clone(rows), func(row []Cell) bool { return !row[column].Value.Known && !row[column].Value.Failed })
 	if len(known) == 0 {
 		return
 	}
-	order := func(a, b []Cell) int { return cmp.Compare(badness(a), badness(b)) }
-	best, worst := slices.MinFunc(known, order), slices.MaxFunc(known, order)
+	order := func(a, b []Cell) int { return cmp.Compare(value(a).badness(better), value(b).badness(better)) }
+	best, worst := value(slices.MinFunc(known, order)), value(slices.MaxFunc(known, order))
 	for _, row := range known {
-		row[column].Worst = clearlyWorse(row, best) && !clearlyWorse(worst, row)
+		row[column].Worst = value(row).ClearlyWorse(best, better) && !worst.ClearlyWorse(value(row), better)
 	}
-}
-
-// intervalsOverlap reports whether the confidence intervals or ranges of two figures of a column
-// overlap. It returns false if one of them is not known. They are in the next column, if the table
-// has them.
-func intervalsOverlap(a, b []Cell, column int) bool {
-	if column+1 >= len(a) || a[column+1].Kind != CertaintyCell {
-		return false
-	}
-	x, y := a[column+1].Certainty, b[column+1].Certainty
-	if x == nil || y == nil || x.RunTooShort || y.RunTooShort {
-		return false
-	}
-	return rank(x.Low) <= rank(y.High) && rank(y.Low) <= rank(x.High)
 }
 
 // words returns a column that contains a text about the trial.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -38,7 +39,7 @@ func findRuns(dir string, readDir func(string) ([]fs.DirEntry, error)) (all []st
 		}
 		for _, e := range entries {
 			if below := filepath.Join(dir, e.Name()); e.IsDir() && levels > 0 {
-				if err := walk(below, levels-1); err != nil {
+				if err := walk(below, levels-1); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been removed
 					skipped = append(skipped, UnreadableFolder{below, err})
 				}
 			}

@@ -9,15 +9,24 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
+// OpenWithEvents reads a run directory and the events of its trials.
+func OpenWithEvents(dir string) (*Run, error) {
+	run, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	run.ReadEvents(dir)
+	return run, nil
+}
+
 // OpenAll reads run directories and the events of their trials. It returns each run, and one run
 // that joins them all.
 func OpenAll(dirs []string) (runs []*Run, all *Run, err error) {
 	for _, dir := range dirs {
-		run, err := Open(dir)
+		run, err := OpenWithEvents(dir)
 		if err != nil {
 			return nil, nil, err
 		}
-		run.ReadEvents(dir)
 		runs = append(runs, run)
 	}
 	all, err = Join(runs)

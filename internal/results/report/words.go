@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -46,7 +48,7 @@ const maxRanked = 6
 
 // RankingText compares the throughput of a ranking's fastest trial with that of the others. The text
 // continues a sentence that begins with the name of the fastest trial.
-func RankingText(r *analyze.Ranking) string {
+func RankingText(r *compare.Ranking) string {
 	var clear, unclear []string
 	for i := range r.Slower {
 		s := &r.Slower[i]
@@ -56,12 +58,25 @@ func RankingText(r *analyze.Ranking) string {
 			unclear = append(unclear, name)
 		}
 	}
-	if len(clear) == 0 {
-		return "does not clearly differ in throughput from " + text.ShortList(unclear, maxRanked)
+	words := "does not clearly differ in throughput from " + text.ShortList(unclear, maxRanked)
+	if len(clear) > 0 {
+		words = "has the highest throughput: " + text.ShortList(clear, maxRanked)
+		if len(unclear) > 0 {
+			words += "; that of " + text.ShortList(unclear, maxRanked) + " does not clearly differ"
+		}
 	}
-	words := "has the highest throughput: " + text.ShortList(clear, maxRanked)
-	if len(unclear) > 0 {
-		words += "; that of " + text.ShortList(unclear, maxRanked) + " does not clearly differ"
+	var doubts []string
+	if !r.Valid {
+		doubts = append(doubts, "not all of these figures are valid")
+	}
+	if !r.Bounded {
+		doubts = append(doubts, "not all of them have a confidence interval")
+	}
+	if r.Omitted > 0 {
+		doubts = append(doubts, text.Plural(uint64(r.Omitted), "trial")+" with this load cannot be compared")
+	}
+	if len(doubts) > 0 {
+		words += "; this is uncertain, because " + strings.Join(doubts, " and ")
 	}
 	return words
 }

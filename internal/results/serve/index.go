@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,8 +94,8 @@ func (x *Index) save() error {
 		return nil
 	}
 	f := indexFile{Schema: indexSchema, Dir: x.dir}
-	for _, s := range *x.summaries.Load() {
-		f.Runs = append(f.Runs, x.entries[s.ID])
+	for _, id := range slices.Sorted(maps.Keys(x.entries)) {
+		f.Runs = append(f.Runs, x.entries[id])
 	}
 	b, err := json.Marshal(f)
 	if err != nil {

@@ -149,12 +149,11 @@ func (s *Server) acquireRendering(ctx context.Context) (release func(), ok bool)
 // unreadable contains a sentence.
 func openRuns(dirs []string) (runs []*record.Run, unreadable []string) {
 	for _, dir := range dirs {
-		run, err := record.Open(dir)
+		run, err := record.OpenWithEvents(dir)
 		if err != nil {
 			unreadable = append(unreadable, leftOut(err))
 			continue
 		}
-		run.ReadEvents(dir)
 		runs = append(runs, run)
 	}
 	return runs, unreadable

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -57,33 +58,13 @@ func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, 
 
 // rankingSentences states which store had the highest throughput with each load.
 func rankingSentences(rows []*analyze.Row) (all []sentence) {
-	for i, ranking := range analyze.RankThroughput(rows) {
+	for i, ranking := range compare.RankThroughput(rows) {
 		if i == maxSentences {
 			break
 		}
-		words := report.RankingText(&ranking)
-		var doubts []string
-		if !isValid(&ranking) {
-			doubts = append(doubts, "not all of these trials are valid")
-		}
-		if !ranking.Bounded {
-			doubts = append(doubts, "not all of them have a confidence interval")
-		}
-		if len(doubts) > 0 {
-			words += "; this is uncertain, because " + strings.Join(doubts, " and ")
-		}
-		all = append(all, sentence{Subject: ranking.Fastest.First().Name, Text: words + ".", Link: "table"})
+		all = append(all, sentence{Subject: ranking.Fastest.First().Name, Text: report.RankingText(&ranking) + ".", Link: "table"})
 	}
 	return all
-}
-
-// isValid reports whether the verdict of all trials in a ranking is valid.
-func isValid(ranking *analyze.Ranking) bool {
-	valid := analyze.JudgeTrials(ranking.Fastest.Trials).State == string(verdict.Valid)
-	for _, s := range ranking.Slower {
-		valid = valid && analyze.JudgeTrials(s.Trials).State == string(verdict.Valid)
-	}
-	return valid
 }
 
 // capacities returns sentences about the intervals that capacity searches found.
@@ -330,8 +311,7 @@ func reliability(run *record.Run) sentence {
 		if t := &run.Trials[i]; analyze.HasFigures(t) {
 			counts[t.Verdict.State]++
 			for _, reason := range t.Verdict.Reasons {
-				name, _, _ := strings.Cut(reason.Text, ":")
-				reasons = analyze.AppendNew(reasons, fmt.Sprintf("R%d %s", reason.Rule, name))
+				reasons = analyze.AppendNew(reasons, reason.Name())
 			}
 		}
 	}

@@ -266,6 +266,7 @@ func settings(c record.Cluster) string {
 type condition struct {
 	name     string
 	describe func(*record.Trial) string
+	ofStore  bool // set if the condition identifies the store
 }
 
 // DifferingConditions returns the conditions in which two trials differ, except conditions that are
@@ -282,20 +283,20 @@ func DifferingConditions(now, base *record.Trial) (all []Side) {
 // environment returns the conditions that are not part of the load.
 func environment() []condition {
 	return []condition{
-		{"store", func(t *record.Trial) string { return t.Store }},
-		{"store's version", func(t *record.Trial) string { return t.Version }},
-		{"store's build", func(t *record.Trial) string { return t.Label }},
-		{"members' environment", func(t *record.Trial) string { return t.Environment() }},
-		{"number of members", func(t *record.Trial) string { return fmt.Sprint(t.Members) }},
-		{"use of TLS and authentication", func(t *record.Trial) string { return fmt.Sprintf("TLS %t, authentication %t", t.TLS, t.Authenticated) }},
-		{"machine", machineText},
-		{"placement of the members", func(t *record.Trial) string {
+		{name: "store", describe: func(t *record.Trial) string { return t.Store }, ofStore: true},
+		{name: "store's version", describe: func(t *record.Trial) string { return t.Version }, ofStore: true},
+		{name: "store's build", describe: func(t *record.Trial) string { return t.Label }, ofStore: true},
+		{name: "members' environment", describe: func(t *record.Trial) string { return t.Environment() }},
+		{name: "number of members", describe: func(t *record.Trial) string { return fmt.Sprint(t.Members) }},
+		{name: "use of TLS and authentication", describe: func(t *record.Trial) string { return fmt.Sprintf("TLS %t, authentication %t", t.TLS, t.Authenticated) }},
+		{name: "machine", describe: machineText},
+		{name: "placement of the members", describe: func(t *record.Trial) string {
 			if t.SharesMachine == nil {
 				return "unknown"
 			}
 			return map[bool]string{true: "on the load generator's machine", false: "on other machines"}[*t.SharesMachine]
 		}},
-		{"members' file system", func(t *record.Trial) string {
+		{name: "members' file system", describe: func(t *record.Trial) string {
 			if t.Durability == nil {
 				return "unknown"
 			}
@@ -304,8 +305,8 @@ func environment() []condition {
 			}
 			return t.Durability.FileSystem
 		}},
-		{"version of quorumbench", func(t *record.Trial) string { return t.Tool }},
-		{"number of event loops", func(t *record.Trial) string { return fmt.Sprint(t.Loops) }},
+		{name: "version of quorumbench", describe: func(t *record.Trial) string { return t.Tool }},
+		{name: "number of event loops", describe: func(t *record.Trial) string { return fmt.Sprint(t.Loops) }},
 	}
 }
 
