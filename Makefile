@@ -281,7 +281,7 @@ pictures: build servers
 	go run ./tools/terminalsvg -after 36s -out docs/pictures/live-view.svg \
 		bin/quorumbench run tools/terminalsvg/live-view.yaml --out bin/pictures/live-view
 	bin/quorumbench run tools/terminalsvg/overview.yaml --out bin/pictures/overview --progress none
-	chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,520 \
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,540 \
 		--screenshot=docs/pictures/report-overview.png file://$(CURDIR)/bin/pictures/overview/report.html
 
 # Compares zetcd with ZooKeeper and with etcd. With CETCD=PATH, it also compares cetcd with Consul

@@ -30,6 +30,9 @@ type Target struct {
 	Member int
 }
 
+// TargetNames returns the names of targets, other than those of single members.
+func TargetNames() []string { return slices.Clone(modeNames) }
+
 var modeNames = []string{"any", "all", "leader", "followers"}
 
 // String returns the target's name in flags, files and tables.

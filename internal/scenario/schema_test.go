@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -200,7 +201,7 @@ func samples() (trial, file []string) {
 			trial = append(trial, mapping+": {"+key+": %s}")
 		}
 	}
-	for _, field := range []string{"at", "for", "by", "every", "repeat", "of", "from", "direction", "to", "member", "do"} {
+	for _, field := range fault.FieldNames() {
 		trial = append(trial, "faults: [{do: kill, member: leader, "+field+": %s}]", "faults: [{do: delay, member: leader, at: 1s, for: 1s, by: 1s, every: 3s, "+field+": %s}]", "faults: [kill leader at 1s for 1s "+field+" %s]")
 	}
 	for _, field := range []string{"cacert", "insecure-skip-tls-verify"} {

@@ -139,8 +139,9 @@ func envSchema() jsonSchema {
 }
 
 func targetSchema() jsonSchema {
-	return anyOf(enumSchema("all", "any", "leader", "followers"), jsonSchema{"type": "string"}.
-		withPattern(`all|any|leader|followers|member:\+?[0-9]*[1-9][0-9]*`, "choose all, any, leader, followers or member:N"))
+	names := kv.TargetNames()
+	return anyOf(enumSchema(names...), jsonSchema{"type": "string"}.
+		withPattern(strings.Join(names, "|")+`|member:\+?[0-9]*[1-9][0-9]*`, "choose "+strings.Join(names, ", ")+" or member:N"))
 }
 
 // words returns a function that returns the schema of the given words.
@@ -265,19 +266,20 @@ func faultsSchema() jsonSchema {
 	return s.withPattern(`none|`+text+`(,`+text+`)*`, remedy).with("items", entry.withPattern(text, remedy))
 }
 
-const faultMembers = `leader|follower|any|all|m\+?[0-9]*[1-9][0-9]*`
+// faultMembers returns a regular expression for the member of a fault.
+func faultMembers() string { return strings.Join(fault.MemberNames(), "|") + `|m\+?[0-9]*[1-9][0-9]*` }
 
 // faultSchema returns the schema of a fault as a mapping.
 func faultSchema() jsonSchema {
 	cluster, member := faultKinds()
 	kind := enumSchema(append(member, cluster...)...)
 	entries := map[string]jsonSchema{
-		"do": kind, "member": anyOf(enumSchema("leader", "follower", "any", "all"), jsonSchema{"type": "string"}.withPattern(faultMembers, "choose leader, follower, any, all, or a member such as m1")),
+		"do": kind, "member": anyOf(enumSchema(fault.MemberNames()...), jsonSchema{"type": "string"}.withPattern(faultMembers(), "choose "+strings.Join(fault.MemberNames(), ", ")+", or a member such as m1")),
 		"at": durationSchema(), "for": durationSchema(), "every": durationSchema(),
 		"by":     durationSchema().withPattern(anyDuration+`|\s*`+anyNumber+`\s*%`, "write a duration or a percentage"),
 		"of":     anyOf(jsonSchema{"type": "array", "items": kind}, jsonSchema{"type": "string"}.withPattern(faultKindList(), "write kinds of faults, for example kill/pause")),
 		"repeat": boundedSchema("integer", 1, fault.MaxFaults).withPattern(anyInteger, "write a whole number such as 10"),
-		"from":   enumSchema("peers", "clients", "all"), "direction": enumSchema("in", "out", "both"), "to": lineSchema(),
+		"from":   enumSchema(fault.PartnerNames()...), "direction": enumSchema(fault.DirectionNames()...), "to": lineSchema(),
 	}
 	s := objectSchema(entries, "do")
 	s["if"], s["else"] = jsonSchema{"properties": map[string]jsonSchema{"do": enumSchema(cluster...)}}, jsonSchema{"required": []string{"member"}}
@@ -288,8 +290,8 @@ func faultSchema() jsonSchema {
 // fault affects the whole cluster, and pairs of a field and its value.
 func faultPattern() string {
 	cluster, member := faultKinds()
-	fields := `(\s+((at|for|every)\s+(` + anyDuration + `)|by\s+[^\s,]+|of\s+` + faultKindList() + `|repeat\s+` + anyInteger + `|from\s+(peers|clients|all)|direction\s+(in|out|both)|(to|member)\s+[^\s,]+))*`
-	return fmt.Sprintf(`\s*((%s)(\s+all)?|(%s)\s+(%s))%s\s*`, strings.Join(cluster, "|"), strings.Join(member, "|"), faultMembers, fields)
+	fields := `(\s+((at|for|every)\s+(` + anyDuration + `)|by\s+[^\s,]+|of\s+` + faultKindList() + `|repeat\s+` + anyInteger + `|from\s+(` + strings.Join(fault.PartnerNames(), "|") + `)|direction\s+(` + strings.Join(fault.DirectionNames(), "|") + `)|(to|member)\s+[^\s,]+))*`
+	return fmt.Sprintf(`\s*((%s)(\s+all)?|(%s)\s+(%s))%s\s*`, strings.Join(cluster, "|"), strings.Join(member, "|"), faultMembers(), fields)
 }
 
 // faultKindList returns a regular expression for kinds with slashes between them.

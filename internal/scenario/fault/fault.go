@@ -153,7 +153,7 @@ func (f *Fault) setTraffic(key, value string) (known bool, err error) {
 		i, err = partnerNames.parse("end", value)
 		f.Partners = Partners(i)
 	case "direction":
-		if value != "both" {
+		if value != bothDirections {
 			i, err = directionNames.parse("direction", value)
 		}
 		f.Direction = Direction(i)

@@ -243,22 +243,32 @@ func memberText(t kv.Target) string {
 // allMembers is the name that stands for all members at once.
 const allMembers = "all"
 
+// members lists the names of members in faults, other than those of single members.
+var members = []struct {
+	name string
+	mode kv.TargetMode
+}{{"leader", kv.LeaderOnly}, {"follower", kv.Followers}, {"any", kv.AnyEndpoint}, {allMembers, kv.AllMembers}}
+
+// MemberNames returns the names of members in faults, other than those of single members such as m1.
+func MemberNames() (names []string) {
+	for _, m := range members {
+		names = append(names, m.name)
+	}
+	return names
+}
+
 func parseMember(s string) (kv.Target, error) {
-	switch number, named := strings.CutPrefix(s, "m"); {
-	case s == "leader":
-		return kv.Target{Mode: kv.LeaderOnly}, nil
-	case s == allMembers:
-		return kv.Target{Mode: kv.AllMembers}, nil
-	case s == "any":
-		return kv.Target{Mode: kv.AnyEndpoint}, nil
-	case s == "follower":
-		return kv.Target{Mode: kv.Followers}, nil
-	case named:
+	for _, m := range members {
+		if s == m.name {
+			return kv.Target{Mode: m.mode}, nil
+		}
+	}
+	if number, named := strings.CutPrefix(s, "m"); named {
 		if n, err := strconv.Atoi(number); err == nil && n > 0 {
 			return kv.Target{Mode: kv.SingleMember, Member: n}, nil
 		}
 	}
-	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member such as m1 or m2", s)
+	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose %s, or a member such as m1 or m2", s, strings.Join(MemberNames(), ", "))
 }
 
 // DefaultServer makes a rolling upgrade use the store's default server on this machine.

@@ -46,6 +46,15 @@ var (
 	directionNames = nameList{"", "in", "out"}
 )
 
+// PartnerNames returns the names of partners in scenario files.
+func PartnerNames() []string { return partnerNames[1:] }
+
+// DirectionNames returns the names of directions in scenario files.
+func DirectionNames() []string { return append(slices.Clone(directionNames[1:]), bothDirections) }
+
+// bothDirections is the name of BothDirections in scenario files, in which it is the default.
+const bothDirections = "both"
+
 // String returns the name in scenario files, or an empty string for DefaultPartners.
 func (e Partners) String() string { return partnerNames.name(int(e)) }
 
