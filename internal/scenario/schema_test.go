@@ -106,7 +106,7 @@ var acceptedBySchema = map[string][]string{
 		"watch streams without watchers", "watch connections without streams", "watch more keys than there are", "watch all and some",
 		"watch one key and several", "watch one key and all", "watch one key and an interval", "watch a key of the load", "watch the key of the load",
 		"watch earlier events of no key", "watch earlier events before the window", "watch earlier events and a total",
-		"watch the load's keys from the window on", "watch values that do not tell", "watch and new connections", "watch and stm", "stm without stm",
+		"watch the load's keys since the window", "watch values without revisions", "watch and new connections", "watch and stm", "stm without stm",
 		"stm more keys than there are", "stm locker at a rate", "ways of reading ranges that exclude each other", "ways of reading without a range",
 		"faults of disks that cannot be", "rolling and random faults that cannot be", "watch more than can be followed", "endpoint twice",
 	},
@@ -114,11 +114,11 @@ var acceptedBySchema = map[string][]string{
 		"store lacks the level", "store lacks the operation", "store lacks the default level", "store lacks the level given",
 		"store lacks a part of the mix", "setting refused", "unknown version", "watch where there is none", "watch by default where there is none",
 		"stm where there is none", "keepalive where there is none", "txn-get where there is none", "pages of a store without",
-		"what a store lacks beside its operations", "keepalive on new connections", "faults of a store's own work that cannot be",
+		"store lacks a scenario parameter", "keepalive on new connections", "faults of a store's own work that cannot be",
 	},
 	"it depends on other trials, or on the number and the names of all trials": {
 		"one exec for a matrix of stores", "one exec in the defaults for several stores", "matrix twice the value", "matrix too large", "repeats too many",
-		"names twice", "name placeholder", "rate of nobody", "rate of a template", "rate of itself", "rates in a circle", "rate of a later trial",
+		"names twice", "name placeholder", "rate of an unknown trial", "rate of a template", "rate of itself", "rates in a circle", "rate of a later trial",
 	},
 	"the limit applies to a text, such as a duration, a size or a number with underscores, which a pattern cannot compare": {
 		"rate percent", "duration long", "timeout long", "value size", "value fraction", "theta short", "endpoint port", "watch too many watchers",

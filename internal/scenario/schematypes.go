@@ -149,8 +149,8 @@ func words(all ...string) func() jsonSchema {
 	return func() jsonSchema { return enumSchema(all...) }
 }
 
-// valueNames returns a function that returns the schema of names. These are the names of the values
-// from first up to, but not including, end.
+// valueNames returns a function that returns the schema of the names of values, including first and
+// excluding end.
 func valueNames[T interface {
 	~uint8
 	String() string
