@@ -2,13 +2,9 @@ package kubernetes
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -29,27 +25,22 @@ const (
 
 // Check is a check that runs in a pod next to a member of a control plane's etcd.
 type Check struct {
-	plane  *ControlPlane
-	api    *api
-	o      Options
-	name   string // of the Job
-	args   []string
-	limit  time.Duration
-	labels map[string]string
-	size   int64 // of the program to copy
+	plane *ControlPlane
+	api   *api
+	o     Options
+	run   string
+	name  string // of the Job
+	args  []string
+	limit time.Duration
+	size  int64 // of the program to copy
 }
 
 // NewCheck describes a check, but does not start it. The pod runs quorumbench with the given
 // arguments, in which paths of files are paths on the node. After the time `limit`, Kubernetes ends
 // the pod even if the check has not ended.
 func (c *ControlPlane) NewCheck(o Options, args []string, limit time.Duration) (*Check, error) {
-	var id [4]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	run := appName + "-" + hex.EncodeToString(id[:])
-	check := &Check{
-		plane: c, api: c.api, o: o, name: run + "-" + checkRole, args: args, limit: limit,
-		labels: map[string]string{nameLabel: appName, runLabel: run, roleLabel: checkRole},
-	}
+	run := newRunName()
+	check := &Check{plane: c, api: c.api, o: o, run: run, name: run + "-" + checkRole, args: args, limit: limit}
 	if o.Program != "" {
 		info, err := os.Stat(o.Program)
 		if err != nil {
@@ -74,18 +65,8 @@ func (c *Check) deadline() time.Duration { return c.o.ReadyTimeout + c.limit }
 // Manifest returns the Job in the form in which the API accepts it. Kubernetes does not remove this
 // Job after its end, so that people can read the log of the pod.
 func (c *Check) Manifest() map[string]any {
-	labels := c.labels
-	return object{
-		"apiVersion": "batch/v1", "kind": "Job",
-		"metadata": object{"name": c.name, "namespace": c.api.namespace, "labels": labels, "annotations": map[string]string{"quorumbench/controller": hostname()}},
-		"spec": object{
-			"backoffLimit": 0, "activeDeadlineSeconds": seconds(c.deadline()),
-			"template": object{"metadata": object{"labels": labels}, "spec": c.pod()},
-		},
-	}
+	return newJob(object{"name": c.name, "namespace": c.api.namespace}, podLabels(c.run, checkRole), object{"activeDeadlineSeconds": seconds(c.deadline())}, c.pod())
 }
-
-func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 // pod returns the specification of the pod. The pod uses the node's network, because etcd listens
 // there, and runs as the user who may read the certificates. It has no other rights.
@@ -126,7 +107,7 @@ func (c *Check) container(mounts []object) object {
 		"name": checkRole, "image": c.o.Image, "imagePullPolicy": "IfNotPresent", "args": escapeArgs(c.args),
 		// There is no limit, because the check would also measure throttling.
 		"resources":       object{"requests": object{"cpu": "100m", "memory": "128Mi"}},
-		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
+		"securityContext": restricted,
 		"volumeMounts":    mounts,
 	}
 	if c.o.Program != "" {
@@ -161,11 +142,11 @@ func (c *Check) Run(ctx context.Context, stdout, stderr io.Writer) (code int, er
 		return 0, errors.Join(err, c.remove())
 	}
 	pod, err := c.awaitStart(ctx)
-	if err == nil && c.o.Program != "" {
-		err = c.api.copyProgram(ctx, pod, c.o.Program)
+	if err == nil && c.o.Program != "" && pod.ended() == nil {
+		err = c.api.copyProgram(ctx, pod.Metadata.Name, c.o.Program)
 	}
 	if err == nil {
-		code, err = c.follow(ctx, pod, stdout, stderr)
+		code, err = c.follow(ctx, pod.Metadata.Name, stdout, stderr)
 	}
 	return code, errors.Join(err, c.remove())
 }
@@ -186,16 +167,15 @@ func (e *RemovalError) Unwrap() error { return e.Cause }
 
 // find returns the check's pod, or nil if it does not exist.
 func (c *Check) find(ctx context.Context) (*pod, error) {
-	var list struct{ Items []pod }
-	err := c.api.list(ctx, "pods", labelSelector, runLabel+"="+c.labels[runLabel], &list)
-	if err != nil || len(list.Items) == 0 {
+	pods, err := c.api.listPods(ctx, c.run)
+	if err != nil || len(pods) == 0 {
 		return nil, err
 	}
-	return &list.Items[0], nil
+	return &pods[0], nil
 }
 
-// awaitStart waits until the pod's container has started, and returns the pod's name.
-func (c *Check) awaitStart(ctx context.Context) (name string, err error) {
+// awaitStart waits until the pod's container has started, and returns the pod.
+func (c *Check) awaitStart(ctx context.Context) (*pod, error) {
 	bound, cancel := context.WithTimeout(ctx, c.o.ReadyTimeout)
 	defer cancel()
 	last := "Kubernetes reports no reason"
@@ -204,31 +184,30 @@ func (c *Check) awaitStart(ctx context.Context) (name string, err error) {
 		why, permanent := "", false
 		switch {
 		case err != nil:
-			why = err.Error()
+			why, permanent = err.Error(), isForbidden(err)
 		case pod == nil:
 			why = c.api.lastWarning(bound, c.name)
-			permanent = strings.HasPrefix(why, "FailedCreate")
+			permanent = strings.HasPrefix(why, "FailedCreate") && strings.Contains(why, "is forbidden") // Kubernetes repeats the attempt after other errors
 			if strings.Contains(why, "violates PodSecurity") {
 				why += "; with --namespace, give a namespace that permits pods to use the node's network and files"
 			}
 		case pod.started():
-			return pod.Metadata.Name, nil
+			return pod, nil
 		default:
 			why, permanent = c.startFailure(bound, pod)
 		}
 		if permanent {
-			return "", fmt.Errorf("the pod does not start: %s", why)
+			return nil, fmt.Errorf("the pod does not start: %s", why)
 		}
 		if why != "" && bound.Err() == nil {
 			last = why
 		}
-		select {
-		case <-time.After(pollInterval):
-		case <-bound.Done():
-			if ctx.Err() != nil {
-				return "", context.Cause(ctx)
-			}
-			return "", fmt.Errorf("the pod has not started within %v: %s", c.o.ReadyTimeout, last)
+		switch {
+		case pause(bound):
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		default:
+			return nil, fmt.Errorf("the pod has not started within %v: %s", c.o.ReadyTimeout, last)
 		}
 	}
 }
@@ -239,6 +218,13 @@ var missingFile = regexp.MustCompile(`hostPath type check failed: (\S+) is not a
 // startFailure returns the reason why a pod has not started. permanent is set if the pod cannot
 // start even after more time.
 func (c *Check) startFailure(ctx context.Context, pod *pod) (why string, permanent bool) {
+	if end := pod.ended(); end != nil {
+		remedy := "with --image, give an image with this version of quorumbench"
+		if c.o.Program != "" {
+			remedy = "with --shell-image, give an image with a shell"
+		}
+		return end.describe() + "; " + remedy, true
+	}
 	if why, permanent = waitingReason(pod, c.o.Image); why != "" {
 		return why, permanent
 	}
@@ -255,10 +241,10 @@ func (c *Check) startFailure(ctx context.Context, pod *pod) (why string, permane
 func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer) (code int, err error) {
 	all, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Limit())
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = c.requestRemoval(all) }) // remove requests it again, and reports the error
+	stop := context.AfterFunc(ctx, func() { _ = c.api.requestRemoval(all, c.name) }) // remove requests it again, and reports the error
 	defer stop()
 	output := &splitter{stdout: stdout, stderr: stderr}
-	for attempts := 0; ; attempts++ {
+	for attempts := 0; ; { // after the end of the container
 		lost := c.api.followLog(all, pod, output)
 		found, err := c.find(all)
 		switch {
@@ -273,13 +259,14 @@ func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer
 				return 0, c.deadlineError()
 			}
 			return c.exitCode(found.ended(), output.tagged)
-		case isForbidden(lost), err == nil && found.ended() != nil && attempts > maxAttempts:
+		case isForbidden(lost):
 			return 0, fmt.Errorf("cannot read the output of the check: %w", lost)
+		case err == nil && found.ended() != nil:
+			if attempts++; attempts > maxAttempts {
+				return 0, fmt.Errorf("cannot read the output of the check, whose container has ended (%s): %w", found.ended().describe(), lost)
+			}
 		}
-		select {
-		case <-time.After(pollInterval):
-		case <-all.Done():
-		}
+		pause(all)
 	}
 }
 
@@ -301,23 +288,13 @@ func (c *Check) deadlineError() error {
 
 // exceededDeadline reports whether Kubernetes has ended the Job at its deadline.
 func (c *Check) exceededDeadline(ctx context.Context) bool {
-	jobs, err := c.jobs(ctx)
-	return err == nil && slices.ContainsFunc(jobs, func(j job) bool {
-		return slices.ContainsFunc(j.Status.Conditions, func(c condition) bool { return c.Reason == "DeadlineExceeded" })
-	})
-}
-
-// job contains the fields of a Job that we read from the API.
-type job struct {
-	Metadata metadata
-	Status   struct{ Conditions []condition }
-}
-
-// jobs returns the check's Job, or nothing if it does not exist.
-func (c *Check) jobs(ctx context.Context) ([]job, error) {
-	var list struct{ Items []job }
-	err := c.api.list(ctx, "jobs", labelSelector, runLabel+"="+c.labels[runLabel], &list)
-	return list.Items, err
+	var list struct {
+		Items []struct {
+			Status struct{ Conditions []condition }
+		}
+	}
+	err := c.api.list(ctx, "jobs", labelSelector, runLabel+"="+c.run, &list)
+	return err == nil && len(list.Items) > 0 && slices.ContainsFunc(list.Items[0].Status.Conditions, func(c condition) bool { return c.Reason == "DeadlineExceeded" })
 }
 
 // exitCode returns the exit code of the check, or an error if the check did not exit by itself.
@@ -335,77 +312,11 @@ func (c *Check) exitCode(end *terminated, tagged bool) (int, error) {
 	return end.ExitCode, nil
 }
 
-// requestRemoval requests that Kubernetes removes the Job and its pod. It repeats the request until
-// the API accepts or rejects it, or until ctx ends.
-func (c *Check) requestRemoval(ctx context.Context) error {
-	endpoint := c.api.path("jobs", c.name)
-	endpoint.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
-	for {
-		err := c.api.ask(ctx, http.MethodDelete, endpoint, "", nil, nil)
-		switch {
-		case isNotFound(err):
-			return nil
-		case err == nil || isRefused(err) || ctx.Err() != nil:
-			return err
-		}
-		select {
-		case <-time.After(pollInterval):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
 // remove removes the Job and its pod, and waits until they no longer exist. Its error is a
 // RemovalError.
 func (c *Check) remove() error {
-	ctx, cancel := context.WithTimeout(context.Background(), checkTermination+removeTimeout)
-	defer cancel()
-	requested, stop := context.WithTimeout(ctx, removeTimeout)
-	defer stop()
-	if err := c.requestRemoval(requested); err != nil {
-		return &RemovalError{fmt.Errorf("cannot remove the Job %s in namespace %s: %w; Kubernetes will remove it within %v, or remove it with %q", c.name, c.api.namespace, err, c.Limit(), c.deleteCommand())}
-	}
-	for {
-		pod, err := c.find(ctx)
-		gone := false
-		if err == nil && pod == nil {
-			jobs, err := c.jobs(ctx)
-			gone = err == nil && len(jobs) == 0
-		}
-		if gone {
-			return nil
-		}
-		select {
-		case <-time.After(pollInterval):
-		case <-ctx.Done():
-			return &RemovalError{fmt.Errorf("the Job %s in namespace %s still exists, although its removal was requested; remove it with %q", c.name, c.api.namespace, c.deleteCommand())}
-		}
-	}
-}
-
-// terminated describes the end of a container.
-type terminated struct {
-	ExitCode        int
-	Reason, Message string
-}
-
-// started reports whether a container of the pod has started.
-func (p *pod) started() bool {
-	for _, c := range p.Status.ContainerStatuses {
-		if c.State.Running != nil || c.State.Terminated != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// ended returns how the pod's container ended, or nil if it has not ended.
-func (p *pod) ended() *terminated {
-	for _, c := range p.Status.ContainerStatuses {
-		if c.State.Terminated != nil {
-			return c.State.Terminated
-		}
+	if err := c.api.removeJob(checkTermination+removeTimeout, c.name, c.run, "pods", "jobs"); err != nil {
+		return &RemovalError{fmt.Errorf("the Job %s in namespace %s may still exist: %w; if Kubernetes has not removed it within %v, remove it with %q", c.name, c.api.namespace, err, c.Limit(), c.deleteCommand())}
 	}
 	return nil
 }
@@ -420,12 +331,4 @@ func (c *ControlPlane) CommandArgs() []string {
 		}
 	}
 	return args
-}
-
-// User describes the user as whom the pod runs.
-func (m *Member) User() string {
-	if m.user == 0 {
-		return "root"
-	}
-	return "user " + strconv.FormatInt(m.user, 10)
 }

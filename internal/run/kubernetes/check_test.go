@@ -69,7 +69,7 @@ func TestRunCheckWithoutRightToRemove(t *testing.T) {
 	var output strings.Builder
 	c := newCheck(t, s)
 	_, err := c.Run(t.Context(), &output, &output)
-	want := fmt.Sprintf("cannot remove the Job %[1]s in namespace kube-system: kube-system batch jobs delete is forbidden; Kubernetes will remove it within %v, or remove it with \"kubectl -n kube-system delete job %[1]s\"", c.Name(), c.Limit())
+	want := fmt.Sprintf("the Job %[1]s in namespace kube-system may still exist: the API did not accept the removal: kube-system batch jobs delete is forbidden; if Kubernetes has not removed it within %v, remove it with \"kubectl -n kube-system delete job %[1]s\"", c.Name(), c.Limit())
 	if !errors.As(err, new(*RemovalError)) || err.Error() != want {
 		t.Errorf("%v, and not %s", err, want)
 	}

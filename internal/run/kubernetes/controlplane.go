@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -39,6 +40,14 @@ type Member struct {
 
 	user    int64             // ID of the user who may read the files
 	seLinux map[string]string // options of a process that may read the files; may be empty
+}
+
+// User describes the user as whom the pod runs.
+func (m *Member) User() string {
+	if m.user == 0 {
+		return "root"
+	}
+	return "user " + strconv.FormatInt(m.user, 10)
 }
 
 // Files contains the paths of certificates on a node. All are empty if etcd does not use TLS.

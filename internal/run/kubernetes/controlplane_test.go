@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -202,12 +203,13 @@ func TestRunCheckCopiesProgram(t *testing.T) {
 	if err := os.WriteFile(program, want, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const running = `{"containerStatuses":[{"name":"check","state":{"running":{}}}]}`
 	for _, test := range []struct {
 		code int
 		want string
 	}{{1, "<nil>"}, {126, "the node cannot run this program; with --image, give an image that was built for the node's processor"}} {
 		s := testkubernetes.StartScripted(t, "kubeadm")
-		s.PodStatus, s.Log = endedStatus(test.code, "Error"), copiedLine+"\n1 FAIL\n"
+		s.PodStatus, s.EndStatus, s.Log = running, endedStatus(test.code, "Error"), copiedLine+"\n1 FAIL\n"
 		o := Options{Kubeconfig: s.Kubeconfig, Image: "busybox", Program: program, ReadyTimeout: time.Minute}
 		plane, err := FindControlPlane(t.Context(), o, "")
 		if err != nil {
@@ -232,7 +234,10 @@ func TestRunCheckFails(t *testing.T) {
 	waiting := func(reason, message string) string {
 		return fmt.Sprintf(`{"containerStatuses":[{"name":"check","state":{"waiting":{"reason":%q,"message":%q}}}]}`, reason, message)
 	}
+	const noShell = `{"containerStatuses":[{"name":"check","state":{"terminated":{"exitCode":128,"reason":"StartError","message":"exec: \"sh\": not found"}}}]}`
 	for _, test := range []struct{ status, warning, forbidden, want string }{
+		{noShell, "", "", `the pod does not start: StartError: exec: "sh": not found; with --shell-image, give an image with a shell`},
+		{"", "FailedCreate: Error creating: the server did not respond in time", "", "the pod has not started within 1s: FailedCreate: Error creating: the server did not respond in time"},
 		{waiting("ImagePullBackOff", "no such image"), "", "", "the pod does not start: cannot pull the image localhost/image:1: no such image"},
 		{`{"conditions":[{"type":"PodScheduled","status":"False","message":"Insufficient cpu"}]}`, "", "", "the pod has not started within 1s: the pod cannot be scheduled on any node: Insufficient cpu"},
 		{waiting("ContainerCreating", ""), `FailedMount: MountVolume.SetUp failed for volume "key" : hostPath type check failed: /etc/kubernetes/pki/etcd/healthcheck-client.key is not a file`, "",
@@ -249,12 +254,38 @@ func TestRunCheckFails(t *testing.T) {
 		if strings.Contains(test.want, "within 1s") {
 			c.o.ReadyTimeout = time.Second
 		}
+		if strings.Contains(test.status, "terminated") {
+			c.o.Program = "missing" // nothing is copied, because the container has ended
+		}
 		var output strings.Builder
 		if _, err := c.Run(t.Context(), &output, &output); err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("the error is %v, not %q", err, test.want)
 		}
 		if s.Remaining() != 0 {
 			t.Errorf("%q: %d objects remain", test.want, s.Remaining())
+		}
+	}
+}
+
+// If a right is missing in another namespace, the check ends at once, and the error does not state
+// that the Job still exists.
+func TestRunCheckWithoutRightToList(t *testing.T) {
+	for forbidden, want := range map[string]string{
+		"other pods list":       "the pod does not start: other pods list is forbidden\n",
+		"other batch jobs list": "",
+	} {
+		s := testkubernetes.StartScripted(t, "kubeadm")
+		s.PodStatus, s.Log, s.Forbidden = endedStatus(0, "Completed"), "1 PASS\n", forbidden
+		c := newCheck(t, s)
+		c.api = c.api.withNamespace("other")
+		var output strings.Builder
+		_, err := c.Run(t.Context(), &output, &output)
+		want += fmt.Sprintf("the Job %s in namespace other may still exist: the removal was requested, but its end cannot be seen: %s is forbidden; if", c.Name(), forbidden)
+		if !errors.As(err, new(*RemovalError)) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("the error is %v, not %q", err, want)
+		}
+		if s.Remaining() != 0 {
+			t.Errorf("%d objects remain", s.Remaining())
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"os"
 	"strconv"
 	"time"
@@ -40,19 +42,36 @@ const (
 // job returns the Job for the agents of one role. The Job fails if any of its pods fails.
 // Kubernetes removes a completed or failed Job, together with all objects that the Job owns.
 func (o *Options) job(run, role string, count int, deadline time.Duration, owners ...object) object {
-	labels := map[string]string{nameLabel: appName, runLabel: run, roleLabel: role}
-	return object{
-		"apiVersion": "batch/v1", "kind": "Job",
-		"metadata": object{
-			"name": jobName(run, role), "labels": labels, "annotations": map[string]string{"quorumbench/controller": hostname()}, "ownerReferences": owners,
-		},
-		"spec": object{
-			"completions": count, "parallelism": count, "completionMode": "Indexed",
-			"backoffLimit": 0, "activeDeadlineSeconds": deadline / time.Second, "ttlSecondsAfterFinished": finishedJobTTL / time.Second,
-			"template": object{"metadata": object{"labels": labels}, "spec": o.pod(role, labels)},
-		},
-	}
+	labels := podLabels(run, role)
+	return newJob(object{"name": jobName(run, role), "ownerReferences": owners}, labels, object{
+		"completions": count, "parallelism": count, "completionMode": "Indexed",
+		"activeDeadlineSeconds": seconds(deadline), "ttlSecondsAfterFinished": seconds(finishedJobTTL),
+	}, o.pod(role, labels))
 }
+
+// newJob completes the metadata and the specification of a Job. The Job fails if a pod fails.
+func newJob(meta object, labels map[string]string, spec, pod object) object {
+	meta["labels"], meta["annotations"] = labels, map[string]string{"quorumbench/controller": hostname()}
+	spec["backoffLimit"], spec["template"] = 0, object{"metadata": object{"labels": labels}, "spec": pod}
+	return object{"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
+}
+
+// newRunName returns a random name for a run.
+func newRunName() string {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return appName + "-" + hex.EncodeToString(id[:])
+}
+
+// podLabels returns the labels of a run's pods with the same role.
+func podLabels(run, role string) map[string]string {
+	return map[string]string{nameLabel: appName, runLabel: run, roleLabel: role}
+}
+
+// restricted contains the settings with which a container has no privileges.
+var restricted = object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 func jobName(run, role string) string { return run + "-" + role + "s" }
 
@@ -62,7 +81,7 @@ func secretName(run string) string { return run + "-certificates" }
 func (o *Options) pod(role string, labels map[string]string) object {
 	return object{
 		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false,
-		"terminationGracePeriodSeconds": terminationTimeout / time.Second,
+		"terminationGracePeriodSeconds": seconds(terminationTimeout),
 		"securityContext": object{
 			"runAsNonRoot": true, "runAsUser": unprivilegedUser, "runAsGroup": unprivilegedUser, "fsGroup": unprivilegedUser, "seccompProfile": object{"type": "RuntimeDefault"},
 		},
@@ -96,8 +115,8 @@ func (o *Options) container(role string) object {
 		},
 		// The pod is ready when the agent is listening. After that, Kubernetes does not probe the
 		// pod, because probes would disturb the measurement.
-		"startupProbe":    object{"tcpSocket": object{"port": agentPort}, "periodSeconds": 1, "failureThreshold": agent.FirstSessionTimeout / time.Second},
-		"securityContext": object{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []string{"ALL"}}},
+		"startupProbe":    object{"tcpSocket": object{"port": agentPort}, "periodSeconds": 1, "failureThreshold": seconds(agent.FirstSessionTimeout)},
+		"securityContext": restricted,
 		"volumeMounts":    []object{{"name": dataVolume, "mountPath": "/data"}, {"name": "certificates", "mountPath": "/certificates", "readOnly": true}},
 	}
 }

@@ -1,7 +1,9 @@
 package kubernetes
 
 import (
+	"context"
 	"slices"
+	"strings"
 )
 
 // pod contains the fields of a pod that we read from the API.
@@ -43,4 +45,42 @@ func (p *pod) unscheduled() string {
 		}
 	}
 	return ""
+}
+
+// terminated describes the end of a container.
+type terminated struct {
+	ExitCode        int
+	Reason, Message string
+}
+
+// describe returns the reason and the message.
+func (t *terminated) describe() string {
+	return strings.TrimSuffix(statusText(t.Reason+": "+t.Message), ":")
+}
+
+// started reports whether a container of the pod has started.
+func (p *pod) started() bool {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Running != nil || c.State.Terminated != nil && c.State.Terminated.Reason != "StartError" {
+			return true
+		}
+	}
+	return false
+}
+
+// ended returns how the pod's container ended, or nil if it has not ended.
+func (p *pod) ended() *terminated {
+	for _, c := range p.Status.ContainerStatuses {
+		if c.State.Terminated != nil {
+			return c.State.Terminated
+		}
+	}
+	return nil
+}
+
+// listPods returns the pods of a run.
+func (a *api) listPods(ctx context.Context, run string) ([]pod, error) {
+	var list struct{ Items []pod }
+	err := a.list(ctx, "pods", labelSelector, runLabel+"="+run, &list)
+	return list.Items, err
 }

@@ -2,13 +2,10 @@ package kubernetes
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -34,9 +31,7 @@ func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 		return nil, err
 	}
 	o.outsidePodNetwork = !api.inPod
-	var id [4]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	p := &Pods{o: o, api: api, run: appName + "-" + hex.EncodeToString(id[:]), clock: time.Now}
+	p := &Pods{o: o, api: api, run: newRunName(), clock: time.Now}
 	if p.secrets, err = agent.NewCredentials(p.Hosts(), MaxRunDuration+time.Hour, p.clock()); err != nil {
 		return nil, err
 	}
@@ -107,63 +102,24 @@ func (p *Pods) transportTo(pod *pod) agent.Transport {
 // extendDeadline extends the deadline of the Job that owns the other objects. It must be called when
 // all agents have a controller.
 func (p *Pods) extendDeadline(ctx context.Context) error {
-	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, MaxRunDuration/time.Second)
+	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, seconds(MaxRunDuration))
 	return p.api.ask(ctx, http.MethodPatch, p.api.path("jobs", p.owner.Name), "application/merge-patch+json", []byte(patch), nil)
 }
-
-// removeTimeout is the maximum time for which Remove waits until the objects no longer exist.
-const removeTimeout = time.Minute
 
 // Remove removes all objects of the run and waits until they no longer exist. It may be called more
 // than once.
 func (p *Pods) Remove() error {
-	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
-	defer cancel()
-	role, _ := p.ownerRole()
-	name := jobName(p.run, role)
 	// With foreground deletion, Kubernetes removes the Job last. Therefore, no other object remains
 	// when the Job no longer exists. We cannot check whether the Secret exists, because this would
 	// require the right to read all Secrets in the namespace.
-	endpoint := p.api.path("jobs", name)
-	endpoint.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
-	err := p.api.ask(ctx, http.MethodDelete, endpoint, "", nil, nil)
-	if err != nil && !isNotFound(err) {
-		return fmt.Errorf("cannot remove the agents in namespace %s (Kubernetes will remove Job %s when the agents have exited): %w", p.api.namespace, name, err)
-	}
-	for {
-		remaining, err := p.remainingObject(ctx)
-		if err == nil && remaining == "" {
-			return nil
-		}
-		select {
-		case <-time.After(pollInterval):
-		case <-ctx.Done():
-			if err == nil {
-				err = fmt.Errorf("%s still exists", remaining)
-			}
-			return fmt.Errorf("namespace %s still contained objects of the run %v after their removal was requested; Kubernetes will remove them: %w", p.api.namespace, removeTimeout, err)
-		}
-	}
-}
-
-// remainingObject returns the name of one of the run's objects that still exists, or "" if none
-// does. It does not check the Secret, because Kubernetes removes the Secret before the Job.
-func (p *Pods) remainingObject(ctx context.Context) (string, error) {
 	kinds := []string{"pods", "jobs"}
 	if p.o.StorageClass != "" { // Kubernetes removes the volume claims of members after their pods
 		kinds = append(kinds, "persistentvolumeclaims")
 	}
-	for _, kind := range kinds {
-		var list struct{ Items []struct{ Metadata metadata } }
-		if err := p.api.list(ctx, kind, labelSelector, runLabel+"="+p.run, &list); err != nil {
-			return "", err
-		}
-		if len(list.Items) > 0 {
-			return kind + "/" + list.Items[0].Metadata.Name, nil
-		}
+	role, _ := p.ownerRole()
+	name := jobName(p.run, role)
+	if err := p.api.removeJob(removeTimeout, name, p.run, kinds...); err != nil {
+		return fmt.Errorf("the agents in namespace %s may still exist (Kubernetes will remove Job %s when they have exited): %w", p.api.namespace, name, err)
 	}
-	return "", nil
+	return nil
 }
-
-// pollInterval is the interval between two requests while we wait for a change of an object.
-const pollInterval = 500 * time.Millisecond

@@ -53,7 +53,7 @@ func (p *Pods) Ready(ctx context.Context, onReady PodHandler) error {
 func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 	var seen []string
 	for {
-		pods, err := p.pods(ctx)
+		pods, err := p.api.listPods(ctx, p.run)
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("cannot read the state of the pods: %w", err)
 		}
@@ -71,22 +71,14 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 		if len(seen) == p.o.Members+p.o.Workers {
 			return nil
 		}
-		select {
-		case <-time.After(pollInterval):
-		case <-ctx.Done():
-			if why := context.Cause(ctx); !errors.Is(why, context.DeadlineExceeded) {
-				return why // the caller has canceled the wait
-			}
-			return p.notReadyError(seen)
+		if pause(ctx) {
+			continue
 		}
+		if why := context.Cause(ctx); !errors.Is(why, context.DeadlineExceeded) {
+			return why // the caller has canceled the wait
+		}
+		return p.notReadyError(seen)
 	}
-}
-
-// pods returns the pods of the run.
-func (p *Pods) pods(ctx context.Context) ([]pod, error) {
-	var list struct{ Items []pod }
-	err := p.api.list(ctx, "pods", labelSelector, runLabel+"="+p.run, &list)
-	return list.Items, err
 }
 
 // permanentReasons maps the reasons for which a container would wait forever to explanations. Each
@@ -102,14 +94,12 @@ var permanentReasons = map[string]string{
 // notReadyReason returns the reason why a pod is not ready, or "" if the reason is unknown.
 // permanent is set if the pod cannot become ready even after more time.
 func (p *Pods) notReadyReason(ctx context.Context, pod *pod) (why string, permanent bool) {
-	for _, c := range pod.Status.ContainerStatuses {
-		if t := c.State.Terminated; t != nil {
-			why = fmt.Sprintf("the agent exited with code %d (%s)", t.ExitCode, t.Reason)
-			if text := statusText(t.Message + " " + p.api.log(ctx, pod.Metadata.Name)); text != "" {
-				why += ": " + text
-			}
-			return why, true
+	if end := pod.ended(); end != nil {
+		why = fmt.Sprintf("the agent exited with code %d (%s)", end.ExitCode, end.Reason)
+		if text := statusText(end.Message + " " + p.api.log(ctx, pod.Metadata.Name)); text != "" {
+			why += ": " + text
 		}
+		return why, true
 	}
 	why, permanent = waitingReason(pod, p.o.Image)
 	if p.o.StorageClass != "" && pod.unscheduled() != "" {
@@ -149,7 +139,7 @@ func waitingReason(pod *pod, image string) (why string, permanent bool) {
 func (p *Pods) notReadyError(ready []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), finalQueryTimeout)
 	defer cancel()
-	pods, _ := p.pods(ctx)
+	pods, _ := p.api.listPods(ctx, p.run)
 	var missing []string
 	why := ""
 	for _, host := range p.Hosts() {

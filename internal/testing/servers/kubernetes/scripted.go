@@ -46,6 +46,7 @@ func Layouts(t testing.TB) (names []string) {
 type Scripted struct {
 	Kubeconfig string
 	PodStatus  string            // JSON; empty if no pod is created
+	EndStatus  string            // JSON; replaces PodStatus after a program was copied into the pod
 	Log        string            // of the pod
 	Warnings   map[string]string // the warning "REASON: MESSAGE" about an object; the key is a part of the object's name
 	Forbidden  string            // regular expression; matching rights are missing
@@ -228,6 +229,11 @@ func (s *Scripted) receive(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.received = append(s.received, received...)
+	for _, o := range s.objects {
+		if o["created"] == true && o["kind"] == "Pod" {
+			o["status"] = json.RawMessage(s.EndStatus)
+		}
+	}
 	s.mu.Unlock()
 	_, _ = io.WriteString(kinds["stdout"], "copied\n") // the test fails if the client does not continue
 	<-c.CloseChan()
