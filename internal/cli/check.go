@@ -260,7 +260,7 @@ the load, asks, checks etcd from the pod, and removes the pod.`,
 	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; the duration of fdatasync is measured there after the load")
 	a.AddProgress(r)
 	a.AddMetrics(r)
-	f.pod.register(c, a.Plugin)
+	f.pod.register(c, a.Plugin, &f.AttachFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkPerf(c.Context(), f) }
 	return c
 }
@@ -352,7 +352,7 @@ read, 3 if keys with the prefix already exist, and 4 if --load is unknown.`,
 	f := newCheckFlags(r, "check-datascale", &a.Wide)
 	a.AddProgress(r)
 	a.AddMetrics(r)
-	f.pod.register(c, a.Plugin)
+	f.pod.register(c, a.Plugin, &f.AttachFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), f) }
 	return c
 }

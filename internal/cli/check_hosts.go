@@ -86,7 +86,7 @@ CANNOT TELL YET. The exit code is 0 for PASS, 1 for FAIL and 6 for CANNOT TELL Y
 		if f.whole = c.Flags().Changed("duration"); !f.whole {
 			f.duration = usualSurvey
 		}
-		if err := f.pods.check(func(flag string) bool { return c.Flags().Lookup(flag) != nil && c.Flags().Changed(flag) }); err != nil {
+		if err := f.pods.check(); err != nil {
 			return err
 		}
 		return a.checkHosts(c.Context(), f)

@@ -50,7 +50,7 @@ and 3 if keys with the prefix already exist.`,
 	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Text("out", &f.out, "DIR", "keep the run directory at this path, which must be empty or absent")
 	r.Destination(&f.upload)
-	f.pod.register(c, a.Plugin)
+	f.pod.register(c, a.Plugin, &f.AttachFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkMembers(c.Context(), f, rate, duration) }
 	return c
 }

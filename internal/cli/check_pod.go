@@ -29,14 +29,11 @@ import (
 // podCheck holds the flags of a check, or of cleanup, that can run in a pod next to the control
 // plane's etcd.
 type podCheck struct {
-	enabledOn  string
-	options    kubernetes.Options
+	kubernetesFlags
 	shellImage string
 	node       string
 	yes        bool
 	dryRun     bool
-	set        *pflag.FlagSet
-	names      []string // of the flags that are valid only with --on kubernetes
 }
 
 // localFlags contains the flags that a check in a pod refuses. The values are the reasons.
@@ -51,9 +48,6 @@ var localFlags = map[string]string{
 	"push":                     "the pod has no credentials; omit the flag",
 }
 
-// certificateFlags are the flags whose values are paths on the node of the pod.
-var certificateFlags = []string{"cacert", "cert", "key"}
-
 // isPlugin reports whether kubectl started this program as its plug-in.
 func isPlugin() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "kubectl-") }
 
@@ -66,60 +60,51 @@ func pluginArgs(args []string) []string {
 	return slices.Insert(slices.Clone(args), 1, "perf")
 }
 
-// register adds the flags to a check. In a plug-in of kubectl, checks run in a pod by default.
-func (p *podCheck) register(c *cobra.Command, plugin bool) {
-	p.set = c.Flags()
-	p.options.ReadyTimeout, p.shellImage = 5*time.Minute, "busybox:stable"
+// register adds the flags to a check that connects as `attach` states. In a plug-in of kubectl,
+// checks run in a pod by default.
+func (p *podCheck) register(c *cobra.Command, plugin bool, attach *command.AttachFlags) {
+	p.shellImage = "busybox:stable"
 	if plugin {
 		p.enabledOn = onKubernetes
 	}
-	r := command.NewFlags(p.set)
-	r.Text("on", &p.enabledOn, onKubernetes, "find the etcd of a Kubernetes control plane, and run the command in a pod next to it (docs/how-to/run-in-a-pod.md)")
-	r.Text("image", &p.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it; default: the image in --shell-image)")
-	r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: image with a shell; this program is copied into its pod")
-	r.Text("namespace", &p.options.Namespace, "NAME", "with --on kubernetes: namespace of the pod (default: the namespace of etcd's pods, or kube-system)")
-	r.Text("node", &p.node, "NAME", "with --on kubernetes: control-plane node of the pod (default: the first one whose etcd is ready)")
-	r.Text("kubeconfig", &p.options.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses)")
-	r.Text("context", &p.options.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
-	r.Duration("ready-timeout", &p.options.ReadyTimeout, "with --on kubernetes: maximum time for the pod to start")
-	r.Toggle("yes", &p.yes, "with --on kubernetes: do not ask before the pod is created")
-	p.names = []string{"image", "shell-image", "namespace", "node", "kubeconfig", "context", "ready-timeout", "yes"}
-	if p.set.Lookup("dry-run") == nil { // cleanup has its own dry run
-		r.Toggle("dry-run", &p.dryRun, "with --on kubernetes: print a description of the check and its Job as YAML, and create nothing")
-		p.names = append(p.names, "dry-run")
-	}
-	command.SetGroup(p.set, command.PodFlags, append([]string{"on"}, p.names...)...)
+	r := command.NewFlags(c.Flags())
+	p.kubernetesFlags.register(r, "find the etcd of a Kubernetes control plane, and run the command in a pod next to it (docs/how-to/run-in-a-pod.md)",
+		"namespace of the pod (default: the namespace of etcd's pods, or kube-system)", "; default: the image in --shell-image", func() {
+			r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: image with a shell; this program is copied into its pod")
+			r.Text("node", &p.node, "NAME", "with --on kubernetes: control-plane node of the pod (default: the first one whose etcd is ready)")
+			r.Toggle("yes", &p.yes, "with --on kubernetes: do not ask before the pod is created")
+			if p.flags.Lookup("dry-run") == nil { // cleanup has its own dry run
+				r.Toggle("dry-run", &p.dryRun, "with --on kubernetes: print a description of the check and its Job as YAML, and create nothing")
+			}
+		})
+	attach.Elsewhere = p.enabled
 	c.PreRunE = func(*cobra.Command, []string) error { return p.check() }
 }
 
-// check returns a usage error for flags that contradict each other. In a plug-in, --endpoints
-// without --on selects a cluster that this machine can reach.
+// enabled reports whether the command runs in a pod. In a plug-in, --endpoints without --on selects
+// a cluster that this machine can reach.
+func (p *podCheck) enabled() bool {
+	return p.enabledOn != "" && (p.flags.Changed("on") || !p.flags.Changed("endpoints"))
+}
+
+// check returns a usage error for flags that contradict each other.
 func (p *podCheck) check() error {
-	if p.set.Changed("endpoints") && !p.set.Changed("on") {
+	if !p.enabled() {
 		p.enabledOn = ""
 	}
-	if p.enabledOn == "" {
-		for _, flag := range p.names {
-			if p.set.Changed(flag) {
-				return command.Usage("--%s applies only to pods; add --on kubernetes", flag)
-			}
-		}
-		return nil
+	if err := p.kubernetesFlags.check(); err != nil || p.enabledOn == "" {
+		return err
 	}
 	for _, flag := range slices.Sorted(maps.Keys(localFlags)) {
-		if p.set.Changed(flag) {
+		if p.flags.Changed(flag) {
 			return command.Usage("--%s is not possible with --on kubernetes: %s", flag, localFlags[flag])
 		}
 	}
 	switch {
-	case p.enabledOn != onKubernetes:
-		return command.Usage("--on: %q is not known; write --on kubernetes", p.enabledOn)
-	case p.set.Changed("image") && p.set.Changed("shell-image"):
+	case p.flags.Changed("image") && p.flags.Changed("shell-image"):
 		return command.Usage("--image names an image with this program, but --shell-image names one without it; give only one of them")
-	case p.set.Changed("endpoints") && p.node == "":
+	case p.flags.Changed("endpoints") && p.node == "":
 		return command.Usage("--endpoints with --on kubernetes needs the node of the pod; add --node, or omit --endpoints to find etcd")
-	case p.options.ReadyTimeout < time.Second || p.options.ReadyTimeout > time.Hour:
-		return command.Usage("--ready-timeout must be from 1s to 1h, not %v", p.options.ReadyTimeout)
 	case p.options.Image == "":
 		return p.useProgram()
 	}
@@ -153,15 +138,21 @@ func isStatic(path string) bool {
 // args returns the command line for the pod: the command and all flags that the user gave, except
 // the flags that only this machine needs.
 func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
-	args := append(strings.Fields(words), plane.CommandArgs()...)
+	args := append(strings.Fields(words), "--endpoints="+strings.Join(plane.Endpoints(), ","))
+	omitted := append([]string{"on", "endpoints"}, p.names...)
+	for name, path := range plane.Chosen.Files.All() {
+		if omitted = append(omitted, name); *path != "" {
+			args = append(args, "--"+name+"="+*path)
+		}
+	}
 	if !p.dryRun { // people read the log of a dry run's Job, so it has no marks
 		args = slices.Insert(args, 0, inPod, p.cleanupFlags())
 	}
-	if !p.set.Changed("target") {
+	if !p.flags.Changed("target") {
 		args = append(args, "--target=all")
 	}
-	p.set.Visit(func(f *pflag.Flag) {
-		if f.Name != "on" && f.Name != "endpoints" && !slices.Contains(p.names, f.Name) && !slices.Contains(certificateFlags, f.Name) {
+	p.flags.Visit(func(f *pflag.Flag) {
+		if !slices.Contains(omitted, f.Name) {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})
@@ -172,8 +163,8 @@ func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
 // etcd.
 func (p *podCheck) cleanupFlags() string {
 	flags := []string{"--on", onKubernetes}
-	p.set.Visit(func(f *pflag.Flag) {
-		connects := f.Name == "endpoints" || slices.Contains(certificateFlags, f.Name)
+	p.flags.Visit(func(f *pflag.Flag) {
+		connects := slices.Contains([]string{"endpoints", "cacert", "cert", "key"}, f.Name)
 		if connects || slices.Contains(p.names, f.Name) && !slices.Contains([]string{"yes", "dry-run", "ready-timeout"}, f.Name) {
 			flags = append(flags, "--"+f.Name, command.ShellQuote(f.Value.String()))
 		}
@@ -187,6 +178,10 @@ const extraTime = 10 * time.Minute
 // unknownTime is the time limit for a check whose duration depends on the cluster.
 const unknownTime = time.Hour
 
+// keysRemain is what to do if a check could not remove its keys. The pod has printed the run's ID,
+// because another pod cannot determine whether the run has ended.
+const keysRemain = "its keys may remain: remove them with the command that the check printed before it wrote, \"quorumbench cleanup --on kubernetes --prefix PREFIX --run ID\""
+
 // checkInPod runs a check in a pod. It uses the scenario s only to describe the check, and to limit
 // its duration.
 func (a *commandLine) checkInPod(ctx context.Context, p *podCheck, check string, s *scenario.Scenario) error {
@@ -198,7 +193,7 @@ func (a *commandLine) checkInPod(ctx context.Context, p *podCheck, check string,
 	if !known {
 		limit = unknownTime
 	}
-	return a.runInPod(ctx, p, "check "+check, describeLoad(l), limit)
+	return a.runInPod(ctx, p, "check "+check, describeLoad(l), limit, kubernetes.Remedies{Late: "choose a smaller load or a shorter duration; " + keysRemain, Killed: keysRemain})
 }
 
 // describeLoad returns lines about what a load does to the cluster.
@@ -225,11 +220,11 @@ func describeLoad(l *scenario.Load) []string {
 
 // runInPod runs a command in a pod. The parameter `load` describes what the command writes, and
 // limit is the maximum duration of this load.
-func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words string, load []string, limit time.Duration) error {
+func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words string, load []string, limit time.Duration, remedies kubernetes.Remedies) error {
 	var started atomic.Bool // set when something may have been created
 	ctx, stop := command.Interruptible(ctx, func() {
 		if started.Load() {
-			a.PrintNote("stopping as soon as the check has removed its keys; press Ctrl-C again to leave now, and Kubernetes removes the pod later")
+			a.PrintNote("stopping as soon as the command in the pod has ended; press Ctrl-C again to leave now, and Kubernetes removes the pod later")
 		}
 	})
 	defer stop()
@@ -243,11 +238,13 @@ func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words string, l
 	if plane.Chosen.Files.CACert == "" && slices.ContainsFunc(plane.Endpoints(), func(e string) bool { return strings.HasPrefix(e, "https://") }) {
 		return fmt.Errorf("found no certificates for etcd on the node %s; give their paths on this node with --cacert, --cert and --key", plane.Chosen.Node)
 	}
-	c, err := plane.NewCheck(p.options, p.args(words, plane), limit+extraTime)
+	c, err := plane.NewCheck(p.options, p.args(words, plane), limit+extraTime, remedies)
 	if err != nil {
 		return err
 	}
-	a.describePod(p, plane, c, load)
+	if err := a.describePod(p, plane, c, load); err != nil {
+		return err
+	}
 	if p.dryRun {
 		manifest, err := yaml.MarshalWithOptions(c.Manifest(), yaml.IndentSequence(true))
 		if err == nil {
@@ -281,33 +278,32 @@ func podResult(code int, err error) error {
 // findControlPlane returns the control plane with the endpoints and certificates that the user gave
 // instead of those that were found.
 func (p *podCheck) findControlPlane(ctx context.Context) (plane *kubernetes.ControlPlane, err error) {
-	if p.set.Changed("endpoints") {
-		plane, err = kubernetes.NewControlPlane(p.options, kubernetes.Member{Node: p.node, Endpoint: p.set.Lookup("endpoints").Value.String()})
+	if p.flags.Changed("endpoints") {
+		plane, err = kubernetes.NewControlPlane(p.options, kubernetes.Member{Node: p.node, Endpoint: p.flags.Lookup("endpoints").Value.String()})
 	} else {
 		plane, err = kubernetes.FindControlPlane(ctx, p.options, p.node)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if image := plane.Chosen.ShellImage; p.options.Program != "" && image != "" && !p.set.Changed("shell-image") {
+	if image := plane.Chosen.ShellImage; p.options.Program != "" && image != "" && !p.flags.Changed("shell-image") {
 		p.options.Image = image // need not be pulled
 	}
-	files := &plane.Chosen.Files
-	for i, file := range []*string{&files.CACert, &files.Cert, &files.Key} {
-		if flag := certificateFlags[i]; p.set.Changed(flag) {
-			*file = p.set.Lookup(flag).Value.String()
+	for flag, file := range plane.Chosen.Files.All() {
+		if p.flags.Changed(flag) {
+			*file = p.flags.Lookup(flag).Value.String()
 		}
 	}
 	return plane, nil
 }
 
 // describePod prints what the command will do.
-func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c *kubernetes.Check, load []string) {
+func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c *kubernetes.Check, load []string) error {
 	m, copied := plane.Chosen, ""
 	if p.options.Program != "" {
 		copied = ", into which this program is copied"
 	}
-	rows := [][2]string{
+	rows := [][]string{
 		{"cluster", plane.Cluster()},
 		{"found", fmt.Sprintf("etcd (%s) on %s", plane.Layout, text.ShortList(plane.Nodes(), 3))},
 		{"", text.ShortList(plane.Endpoints(), 3)},
@@ -315,20 +311,18 @@ func (a *commandLine) describePod(p *podCheck, plane *kubernetes.ControlPlane, c
 		{"", fmt.Sprintf("one pod on node %s, image %s%s", m.Node, p.options.Image, copied)},
 		{"rights", fmt.Sprintf("network of the node; runs as %s without capabilities and without an API token", m.User())},
 	}
-	for _, file := range m.Files.List() {
-		if file != "" {
-			rows = append(rows, [2]string{"", "reads " + file})
+	for _, file := range m.Files.All() {
+		if *file != "" {
+			rows = append(rows, []string{"", "reads " + *file})
 		}
 	}
 	for i, line := range load {
-		rows = append(rows, [2]string{[]string{"load", ""}[min(i, 1)], line})
+		rows = append(rows, []string{[]string{"load", ""}[min(i, 1)], line})
 	}
 	rows = append(rows,
-		[2]string{"removes", "the Job and its pod at the end; if this command is killed, Kubernetes removes them"},
-		[2]string{"", fmt.Sprintf("after the pod's command has ended, and at the latest in %s", text.FormatDuration(c.Limit()))})
-	for _, row := range rows {
-		_, _ = fmt.Fprintf(a.Stderr, "%-8s %s\n", row[0], row[1]) // there is no place to report an error
-	}
+		[]string{"removes", "the Job and its pod at the end; if this command is killed, Kubernetes removes them"},
+		[]string{"", fmt.Sprintf("after the pod's command has ended, and at the latest in %s", text.FormatDuration(c.Limit()))})
+	return text.Table(a.Stderr, rows)
 }
 
 // errNothingCreated is the error of a command that was interrupted before it created its Job.

@@ -76,6 +76,25 @@ func TestCheckInPod(t *testing.T) {
 	}
 }
 
+// If a command in a pod is killed, the remedy depends on whether the command wrote keys.
+func TestKilledInPod(t *testing.T) {
+	for want, args := range map[string][]string{"repeat the command\n": {"cleanup"}, keysRemain + "\n": {"check", "perf"}} {
+		s := kubernetes.StartScripted(t, "kubeadm")
+		s.PodStatus = `{"containerStatuses":[{"name":"check","state":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}}]}`
+		if code, _, stderr := mainInPod(s, append(args, "--yes")...); code != 1 || !strings.HasSuffix(stderr, "because the node had too little memory; "+want) {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
+// A flag of the user or a field of a pod cannot add lines to the description of the check.
+func TestCheckInPodDescribesInLines(t *testing.T) {
+	s := kubernetes.StartScripted(t, "kubeadm")
+	if _, _, stderr := mainInPod(s, "check", "perf", "--dry-run", "--key", "/a\nrights   none\x1b[2J"); strings.Contains(stderr, "\nrights   none") || strings.Contains(stderr, "\x1b") {
+		t.Errorf("%q", stderr)
+	}
+}
+
 // The command for pods marks the lines of both streams, passes on the exit code, and suggests no
 // command, because no user could run it.
 func TestInPod(t *testing.T) {

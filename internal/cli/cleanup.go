@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
+	"github.com/quorumbench/quorumbench/internal/run/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -46,10 +47,10 @@ confirm that such a run has ended.`,
 	r.Text("run", &f.run, "ID", "ID of a run that began on another machine and has ended")
 	r.Toggle("dry-run", &f.dryRun, "print what would be removed, and remove nothing")
 	command.SetGroup(r.Set, "Flags for keys on a running cluster", "prefix", "run", "dry-run")
-	f.pod.register(c, a.Plugin)
+	f.pod.register(c, a.Plugin, &f.AttachFlags)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if f.pod.enabledOn != "" {
-			return a.runInPod(c.Context(), &f.pod, "cleanup", []string{"none; removes only keys that a killed run left"}, 0)
+			return a.runInPod(c.Context(), &f.pod, "cleanup", []string{"none; removes only keys that a killed run left"}, 0, kubernetes.Remedies{Late: "repeat the command", Killed: "repeat the command"})
 		}
 		return a.cleanup(c.Context(), f, c.Flags().Changed("prefix"))
 	}

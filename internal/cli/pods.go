@@ -3,10 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
@@ -19,8 +20,7 @@ const onKubernetes = "kubernetes"
 
 // pods holds the flags of `--on kubernetes`, and the sessions with the agents in its pods.
 type pods struct {
-	enabledOn string
-	options   kubernetes.Options
+	kubernetesFlags
 	members   int
 	workers   int
 	endpoints string
@@ -34,66 +34,96 @@ type pods struct {
 	ready   map[string]kubernetes.ReadyPod // key: host name
 }
 
-// podFlags lists the flags that are valid only with --on kubernetes.
-var podFlags = []string{
-	"namespace", "image", "kubeconfig", "context", "members", "workers", "endpoints", "pod-cpu", "pod-memory", "pod-storage-class", "pod-storage", "ready-timeout",
+// kubernetesFlags holds the flags that all commands with --on kubernetes have.
+type kubernetesFlags struct {
+	enabledOn string
+	options   kubernetes.Options
+	flags     *pflag.FlagSet // of the command
+	names     []string       // of the flags that are valid only with --on kubernetes
+}
+
+// register registers the flags, and those that the function `more` registers. The other parameters
+// describe --on, --namespace, and which image is the default.
+func (k *kubernetesFlags) register(r command.Flags, on, namespace, image string, more func()) {
+	known := map[string]bool{"on": true}
+	r.Set.VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+	k.flags, k.options.ReadyTimeout = r.Set, 5*time.Minute
+	r.Text("on", &k.enabledOn, onKubernetes, on)
+	r.Text("namespace", &k.options.Namespace, "NAME", "with --on kubernetes: "+namespace)
+	r.Text("image", &k.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it"+image+")")
+	r.Text("kubeconfig", &k.options.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses or, in a pod, the service account)")
+	r.Text("context", &k.options.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
+	r.Duration("ready-timeout", &k.options.ReadyTimeout, "with --on kubernetes: maximum time for pods to start")
+	more()
+	r.Set.VisitAll(func(f *pflag.Flag) {
+		if !known[f.Name] {
+			k.names = append(k.names, f.Name)
+		}
+	})
+	command.SetGroup(r.Set, command.PodFlags, append([]string{"on"}, k.names...)...)
+}
+
+// check returns a usage error for flags that contradict each other.
+func (k *kubernetesFlags) check() error {
+	switch {
+	case k.enabledOn == "":
+		for _, flag := range k.names {
+			if k.flags.Changed(flag) {
+				return command.Usage("--%s applies only to pods; add --on kubernetes", flag)
+			}
+		}
+	case k.enabledOn != onKubernetes:
+		return command.Usage("--on: %q is not known; write --on kubernetes", k.enabledOn)
+	case k.options.ReadyTimeout < time.Second || k.options.ReadyTimeout > time.Hour:
+		return command.Usage("--ready-timeout must be from 1s to 1h, not %v", k.options.ReadyTimeout)
+	}
+	return nil
 }
 
 // registerForRun registers the flags of pods for members and workers.
 func (p *pods) registerForRun(r command.Flags) {
-	p.register(r, "create pods for members and workers, and delete them at the end (docs/how-to/many-machines.md)")
-	r.Int("members", &p.members, "with --on kubernetes: number of members to start in each cluster; each member has its own pod")
-	r.Int("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
-	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: use the running cluster at these endpoints, which pods must be able to reach, instead of starting clusters")
-	command.SetGroup(r.Set, command.PodFlags, append([]string{"on"}, podFlags...)...)
+	p.register(r, "create pods for members and workers, and delete them at the end (docs/how-to/many-machines.md)", func() {
+		r.Int("members", &p.members, "with --on kubernetes: number of members to start in each cluster; each member has its own pod")
+		r.Int("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
+		r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: use the running cluster at these endpoints, which pods must be able to reach, instead of starting clusters")
+	})
 }
 
 // registerForHosts registers the flags of pods whose nodes are checked.
 func (p *pods) registerForHosts(r command.Flags) {
-	p.register(r, "check the nodes of a Kubernetes cluster: create pods that write and send packets, and delete them at the end")
-	r.Int("members", &p.members, "with --on kubernetes: number of pods; Kubernetes distributes them over the nodes if it can")
-	command.SetGroup(r.Set, command.PodFlags, slices.DeleteFunc(append([]string{"on"}, podFlags...), func(flag string) bool { return r.Set.Lookup(flag) == nil })...)
+	p.register(r, "check the nodes of a Kubernetes cluster: create pods that write and send packets, and delete them at the end", func() {
+		r.Int("members", &p.members, "with --on kubernetes: number of pods; Kubernetes distributes them over the nodes if it can")
+	})
 }
 
-// register registers the flags that all commands with pods have.
-func (p *pods) register(r command.Flags, use string) {
+// register registers the flags that all commands with agents in pods have, and those that the
+// function `more` registers.
+func (p *pods) register(r command.Flags, on string, more func()) {
 	p.options.CPU, _ = kubernetes.ParseShare("1")      // a valid quantity
 	p.options.Memory, _ = kubernetes.ParseShare("1Gi") // a valid quantity
-	p.options.ReadyTimeout, p.options.Storage = 5*time.Minute, "10Gi"
-	r.Text("on", &p.enabledOn, onKubernetes, use)
-	r.Text("namespace", &p.options.Namespace, "NAME", "with --on kubernetes: namespace of the pods (default: the namespace of the context in the kubeconfig)")
-	r.Text("image", &p.options.Image, "NAME", "with --on kubernetes: container image with this version of quorumbench (\"make image\" builds it)")
-	r.Text("kubeconfig", &p.options.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file (default: the file that kubectl uses or, in a pod, the service account)")
-	r.Text("context", &p.options.Context, "NAME", "with --on kubernetes: context in the kubeconfig (default: the current context)")
-	command.Value(r, "pod-cpu", &p.options.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: CPUs of each pod")
-	command.Value(r, "pod-memory", &p.options.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
-	r.Text("pod-storage-class", &p.options.StorageClass, "NAME", "with --on kubernetes: storage class of the volume for each member's data, instead of a folder on the member's node")
-	r.Text("pod-storage", &p.options.Storage, "SIZE", "with --pod-storage-class: size of the volume")
-	r.Duration("ready-timeout", &p.options.ReadyTimeout, "with --on kubernetes: maximum time for pods to become ready")
+	p.options.Storage = "10Gi"
+	p.kubernetesFlags.register(r, on, "namespace of the pods (default: the namespace of the context in the kubeconfig)", "", func() {
+		command.Value(r, "pod-cpu", &p.options.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: CPUs of each pod")
+		command.Value(r, "pod-memory", &p.options.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
+		r.Text("pod-storage-class", &p.options.StorageClass, "NAME", "with --on kubernetes: storage class of the volume for each member's data, instead of a folder on the member's node")
+		r.Text("pod-storage", &p.options.Storage, "SIZE", "with --pod-storage-class: size of the volume")
+		more()
+	})
 }
 
 // check returns a usage error for flags that contradict each other.
-func (p *pods) check(given func(string) bool) error {
-	if p.enabledOn == "" {
-		for _, flag := range podFlags {
-			if given(flag) {
-				return command.Usage("--%s applies only to pods; add --on kubernetes", flag)
-			}
-		}
-		return nil
+func (p *pods) check() error {
+	if err := p.kubernetesFlags.check(); err != nil || p.enabledOn == "" {
+		return err
 	}
 	switch {
-	case p.enabledOn != onKubernetes:
-		return command.Usage("--on: %q is not known; write --on kubernetes", p.enabledOn)
 	case p.options.Image == "":
 		return command.Usage("--image is missing; give the image with this version of quorumbench, which `make image` builds")
 	case p.members > 0 && p.endpoints != "":
 		return command.Usage("--members starts a cluster, but --endpoints names a running cluster; give only one of them")
-	case p.options.ReadyTimeout < time.Second || p.options.ReadyTimeout > time.Hour:
-		return command.Usage("--ready-timeout must be from 1s to 1h, not %v", p.options.ReadyTimeout)
 	case p.options.StorageClass != "" && p.endpoints != "":
 		return command.Usage("--pod-storage-class applies only to members that quorumbench starts, but --endpoints names a running cluster; give only one of them")
-	case given("pod-storage") && p.options.StorageClass == "":
+	case p.flags.Changed("pod-storage") && p.options.StorageClass == "":
 		return command.Usage("--pod-storage sets the size of volumes, but no volume is requested; add --pod-storage-class")
 	}
 	if err := kubernetes.CheckStorage(p.options.Storage); err != nil {

@@ -107,7 +107,7 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 	case f.inspect.schema:
 		return a.printSchema()
 	}
-	if err := f.pods.check(f.isGiven); err != nil {
+	if err := f.pods.check(); err != nil {
 		return err
 	}
 	read := a.loadNewRun

@@ -17,6 +17,9 @@ type AttachFlags struct {
 	endpoints endpointsFlag
 	Cluster   scenario.RunningCluster
 	Target    kv.Target
+	// Elsewhere reports whether the command runs in a pod, to which the variables of this machine's
+	// environment do not apply. It is nil if the command cannot run in a pod.
+	Elsewhere func() bool
 }
 
 // NewAttachFlags returns AttachFlags with the defaults of the flags.

@@ -164,10 +164,10 @@ func (a *App) UseEnvironment(c *cobra.Command) error {
 	if !ok {
 		return nil
 	}
-	if on := c.Flags().Lookup("on"); on != nil && on.Value.String() != "" && (on.Changed || !flag.Changed) {
-		return nil // the variables of this machine do not apply to a pod
-	}
 	f := endpoints.flags
+	if f.Elsewhere != nil && f.Elsewhere() {
+		return nil
+	}
 	e := &environment{getenv: os.Getenv, capabilities: a.Catalog.Capabilities(f.Store)}
 	starts := flag.DefValue == ""
 	if starts {

@@ -33,14 +33,22 @@ type Check struct {
 	args  []string
 	limit time.Duration
 	size  int64 // of the program to copy
+
+	remedies Remedies
+}
+
+// Remedies contains what the user can do if the command in a pod did not end by itself.
+type Remedies struct {
+	Late   string // if it did not end within its time limit
+	Killed string
 }
 
 // NewCheck describes a check, but does not start it. The pod runs quorumbench with the given
 // arguments, in which paths of files are paths on the node. After the time `limit`, Kubernetes ends
 // the pod even if the check has not ended.
-func (c *ControlPlane) NewCheck(o Options, args []string, limit time.Duration) (*Check, error) {
+func (c *ControlPlane) NewCheck(o Options, args []string, limit time.Duration, remedies Remedies) (*Check, error) {
 	run := newRunName()
-	check := &Check{plane: c, api: c.api, o: o, run: run, name: run + "-" + checkRole, args: args, limit: limit}
+	check := &Check{plane: c, api: c.api, o: o, run: run, name: run + "-" + checkRole, args: args, limit: limit, remedies: remedies}
 	if o.Program != "" {
 		info, err := os.Stat(o.Program)
 		if err != nil {
@@ -77,17 +85,16 @@ func (c *Check) pod() object {
 		security["seLinuxOptions"] = m.seLinux
 	}
 	mounts, volumes := []object{{"name": "tmp", "mountPath": "/tmp"}}, []object{{"name": "tmp", "emptyDir": object{}}}
-	for i, file := range m.Files.List() {
-		if file == "" {
+	for name, file := range m.Files.All() {
+		if *file == "" {
 			continue
 		}
-		from := object{"path": file, "type": "File"}
+		from := object{"path": *file, "type": "File"}
 		if m.Files.hidden() {
 			delete(from, "type")
 		}
-		name := []string{"cacert", "cert", "key"}[i]
 		volumes = append(volumes, object{"name": name, "hostPath": from})
-		mounts = append(mounts, object{"name": name, "mountPath": file, "readOnly": true})
+		mounts = append(mounts, object{"name": name, "mountPath": *file, "readOnly": true})
 	}
 	return object{
 		"restartPolicy": "Never", "automountServiceAccountToken": false, "enableServiceLinks": false, "hostNetwork": true,
@@ -270,20 +277,16 @@ func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer
 	}
 }
 
-// keysRemain is the end of an error of a check that could not remove its keys. The pod has printed
-// the run's ID, because another pod cannot determine whether the run has ended.
-const keysRemain = "; its keys may remain: remove them with the command that the check printed before it wrote, \"quorumbench cleanup --on kubernetes --prefix PREFIX --run ID\""
-
 // removedError returns the error for a pod that does not exist although its check had not ended.
 func (c *Check) removedError(ctx context.Context) error {
 	if c.exceededDeadline(ctx) {
 		return c.deadlineError()
 	}
-	return errors.New("the pod was removed before its check had ended" + keysRemain)
+	return errors.New("the pod was removed before its command had ended; " + c.remedies.Killed)
 }
 
 func (c *Check) deadlineError() error {
-	return fmt.Errorf("the check did not end within its time limit of %v, so Kubernetes ended it; choose a smaller load or a shorter duration%s", c.deadline(), keysRemain)
+	return fmt.Errorf("the command in the pod did not end within its time limit of %v, so Kubernetes ended it; %s", c.deadline(), c.remedies.Late)
 }
 
 // exceededDeadline reports whether Kubernetes has ended the Job at its deadline.
@@ -301,9 +304,9 @@ func (c *Check) exceededDeadline(ctx context.Context) bool {
 func (c *Check) exitCode(end *terminated, tagged bool) (int, error) {
 	switch {
 	case end.Reason == "OOMKilled":
-		return 0, errors.New("the node killed the check, because the node had too little memory" + keysRemain)
+		return 0, errors.New("the node killed the command in the pod, because the node had too little memory; " + c.remedies.Killed)
 	case tagged && end.ExitCode == 128+int(syscall.SIGKILL):
-		return 0, errors.New("the check was killed" + keysRemain)
+		return 0, errors.New("the command in the pod was killed; " + c.remedies.Killed)
 	case c.o.Program != "" && (end.ExitCode == 126 || end.ExitCode == 127):
 		return 0, errors.New("the node cannot run this program; with --image, give an image that was built for the node's processor")
 	case !tagged && end.ExitCode != 0:
@@ -319,16 +322,4 @@ func (c *Check) remove() error {
 		return &RemovalError{fmt.Errorf("the Job %s in namespace %s may still exist: %w; if Kubernetes has not removed it within %v, remove it with %q", c.name, c.api.namespace, err, c.Limit(), c.deleteCommand())}
 	}
 	return nil
-}
-
-// CommandArgs returns the arguments with which a command in the pod connects to the control plane's
-// etcd: the addresses of the members, and the paths of the certificates.
-func (c *ControlPlane) CommandArgs() []string {
-	args := []string{"--endpoints=" + strings.Join(c.Endpoints(), ",")}
-	for i, file := range c.Chosen.Files.List() {
-		if file != "" {
-			args = append(args, []string{"--cacert=", "--cert=", "--key="}[i]+file)
-		}
-	}
-	return args
 }

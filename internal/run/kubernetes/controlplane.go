@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 	"path"
@@ -53,8 +54,12 @@ func (m *Member) User() string {
 // Files contains the paths of certificates on a node. All are empty if etcd does not use TLS.
 type Files struct{ CACert, Cert, Key string }
 
-// List returns the paths.
-func (f *Files) List() []string { return []string{f.CACert, f.Cert, f.Key} }
+// All returns the paths and, for each, the name of the flag with which a command receives it.
+func (f *Files) All() iter.Seq2[string, *string] {
+	return func(yield func(flag string, path *string) bool) {
+		_ = yield("cacert", &f.CACert) && yield("cert", &f.Cert) && yield("key", &f.Key)
+	}
+}
 
 // hidden reports whether the kubelet cannot see the files, although pods can mount them. On Talos,
 // the kubelet runs in a container.
@@ -337,7 +342,7 @@ func (p *staticPod) seLinux(c *container) map[string]string {
 // onNode returns the paths that a container's files have on the node. It returns no paths if the
 // container does not mount all files from its node.
 func (p *staticPod) onNode(c *container, f Files) Files {
-	for _, file := range []*string{&f.CACert, &f.Cert, &f.Key} {
+	for _, file := range f.All() {
 		found, longest := "", 0
 		for _, m := range c.VolumeMounts {
 			below, ok := strings.CutPrefix(*file, strings.TrimSuffix(m.MountPath, "/"))

@@ -40,7 +40,7 @@ func TestFindControlPlane(t *testing.T) {
 			got := fmt.Sprint(err)
 			if err == nil {
 				m := c.Chosen
-				got = fmt.Sprint(c.Layout, " ", c.Namespace, " ", m.Node, " ", c.Endpoints(), " ", strings.Join(m.Files.List(), " "), " ", m.User(), " ", m.seLinux)
+				got = fmt.Sprint(c.Layout, " ", c.Namespace, " ", m.Node, " ", c.Endpoints(), " ", m.Files.CACert, " ", m.Files.Cert, " ", m.Files.Key, " ", m.User(), " ", m.seLinux)
 			}
 			if want[layout] == "" || !strings.HasPrefix(got, want[layout]) || err == nil && got != want[layout] {
 				t.Errorf("found:\n%s\nwant:\n%s", got, want[layout])
@@ -112,7 +112,7 @@ func newCheck(t *testing.T, s *testkubernetes.Scripted) *Check {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := c.NewCheck(o, append([]string{"check", "perf"}, c.CommandArgs()...), time.Minute)
+	check, err := c.NewCheck(o, []string{"check", "perf"}, time.Minute, Remedies{"choose a smaller load", "keys may remain"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestRunCheckCopiesProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := plane.NewCheck(o, []string{"in-pod", "check"}, time.Minute)
+		c, err := plane.NewCheck(o, []string{"in-pod", "check"}, time.Minute, Remedies{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -280,7 +280,7 @@ func TestCheckControlPlane(t *testing.T) {
 		}
 		writes(t)
 		killInPod(t)
-		if err := c.Wait(); err == nil || !strings.Contains(stderr.String(), "the check was killed; its keys may remain") {
+		if err := c.Wait(); err == nil || !strings.Contains(stderr.String(), "the command in the pod was killed; its keys may remain") {
 			t.Errorf("it ends with %v: %s", err, stderr)
 		}
 		if left := remainingChecks(t); left != "" || countKeys(t, etcd) < 50 {
