@@ -189,7 +189,7 @@ func (g *Guard) inUse(prefix string, m *Marker) error {
 		e.Running = fmt.Sprintf("keys that were kept, as requested, by a run that began at %s", m.StartTime.Format(time.RFC3339))
 		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"%s\"", g.cleanupCommand(m.Prefix, ""))
 	case m.State() == Unknown:
-		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove its keys with \"quorumbench cleanup %s --prefix %s --run %s\"", g.Flags, argument(m.Prefix), m.Run)
+		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove its keys with \"%s --run %s\"", g.cleanupCommand(m.Prefix, ""), m.Run)
 	}
 	return e
 }

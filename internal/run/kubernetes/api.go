@@ -78,8 +78,8 @@ func (a *api) path(kind string, names ...string) *url.URL {
 
 // apiError is an error response of the API to a request.
 type apiError struct {
-	Code            int
-	Reason, Message string
+	Code    int
+	Message string
 }
 
 // Error returns the API's message.

@@ -7,11 +7,14 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
 const (
@@ -118,7 +121,7 @@ func (c *Check) container(mounts []object) object {
 		"volumeMounts":    mounts,
 	}
 	if c.o.Program != "" {
-		o["command"] = escapeArgs([]string{"sh", "-c", receiveProgram, "sh", strconv.FormatInt(c.size, 10), machine()})
+		o["command"] = escapeArgs([]string{"sh", "-c", receiveProgram, "sh", strconv.FormatInt(c.size, 10), strings.Join(host.ProcessorNames(runtime.GOARCH), " ")})
 		o["stdin"], o["stdinOnce"] = true, true
 	}
 	return o

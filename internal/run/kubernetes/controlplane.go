@@ -202,7 +202,7 @@ var errKine = errors.New("this cluster stores its objects in SQLite, another dat
 
 // staticPod contains the fields of a control plane's pod that describe how to connect to etcd.
 type staticPod struct {
-	pod
+	podState
 	Spec struct {
 		NodeName        string
 		SecurityContext securityContext
@@ -249,7 +249,7 @@ func etcdPods(pods []staticPod, label string) (members []Member) {
 func (p *staticPod) etcd() Member {
 	at := max(slices.IndexFunc(p.Spec.Containers, func(c container) bool { return c.Name == "etcd" }), 0)
 	c := &p.Spec.Containers[at]
-	m := Member{Node: p.Spec.NodeName, Ready: isReady(&p.pod), Files: p.clientFiles(c), seLinux: p.seLinux(c)}
+	m := Member{Node: p.Spec.NodeName, Ready: p.isReady(), Files: p.clientFiles(c), seLinux: p.seLinux(c)}
 	if len(c.Command) > 0 && slices.Contains([]string{"sh", "bash"}, path.Base(c.Command[0])) {
 		m.ShellImage = c.Image // as on OpenShift
 	}
@@ -310,7 +310,7 @@ func apiServers(pods []staticPod) (members []Member) {
 		}
 		c := &p.Spec.Containers[0]
 		m := Member{
-			Node: p.Spec.NodeName, Endpoint: c.flag("--etcd-servers"), Ready: isReady(&p.pod), seLinux: p.seLinux(c),
+			Node: p.Spec.NodeName, Endpoint: c.flag("--etcd-servers"), Ready: p.isReady(), seLinux: p.seLinux(c),
 			Files: p.onNode(c, Files{c.flag("--etcd-cafile"), c.flag("--etcd-certfile"), c.flag("--etcd-keyfile")}),
 		}
 		for _, user := range []*int64{p.Spec.SecurityContext.RunAsUser, c.SecurityContext.RunAsUser} {

@@ -8,15 +8,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"runtime"
 	"time"
 
 	"k8s.io/streaming/pkg/httpstream"
 )
 
 // receiveProgram is a shell script that reads a program from standard input and executes it. Its
-// first two arguments are the size of the program, and the machine for which it was built (see the
-// function machine). The other arguments are those of the program.
+// first two arguments are the size of the program, and the processors for which it was built (see
+// host.ProcessorNames). The other arguments are those of the program.
 //
 // The shell is the pod's first process, so it receives only the signals for which it has set a trap.
 // It handles them only while no program runs in the foreground. Therefore, head runs in the
@@ -24,7 +23,7 @@ import (
 // standard input. On a machine of another type, the script exits with code 126, because some shells
 // would otherwise execute the program as a script.
 const receiveProgram = `set -e
-n=$1; machine=$2; shift 2
+n=$1; machines=$2; shift 2
 trap 'exit 143' TERM INT
 exec 3<&0
 head -c "$n" <&3 > /tmp/quorumbench & wait $!
@@ -32,21 +31,9 @@ exec 3<&-
 test "$(wc -c < /tmp/quorumbench)" -eq "$n"
 chmod 755 /tmp/quorumbench
 echo '` + copiedLine + `'
-case $(uname -m) in $machine) ;; *) exit 126 ;; esac
+case " $machines " in *" $(uname -m) "*) ;; *) exit 126 ;; esac
 trap - TERM INT
 exec /tmp/quorumbench "$@"`
-
-// machine returns the pattern for the output of "uname -m" on machines that can run this program. It
-// returns a pattern for all machines if it does not know their names.
-func machine() string {
-	if name := machines[runtime.GOARCH]; name != "" {
-		return name
-	}
-	return "*"
-}
-
-// machines maps processors to the names that Linux gives them.
-var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64", "ppc64le": "ppc64le", "riscv64": "riscv64", "s390x": "s390x"}
 
 // copiedLine is the first line that the container writes.
 const copiedLine = stderrMark + "quorumbench: the program was copied into the pod"

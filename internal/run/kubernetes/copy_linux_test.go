@@ -7,20 +7,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // receiver returns a command that runs the script which receives a program, with one of the shells
 // of this machine. The script stores the program in the folder dir.
-func receiver(t *testing.T, shell []string, dir, machine string, size int) (c *exec.Cmd, input io.WriteCloser, output *bytes.Buffer) {
+func receiver(t *testing.T, shell []string, dir, machines string, size int) (c *exec.Cmd, input io.WriteCloser, output *bytes.Buffer) {
 	t.Helper()
 	script := strings.ReplaceAll(receiveProgram, "/tmp/", dir+"/")
-	c = exec.Command(shell[0], append(shell[1:], "-c", script, "sh", strconv.Itoa(size), machine, "a", "b c")...) // #nosec G204 -- a test
+	c = exec.Command(shell[0], append(shell[1:], "-c", script, "sh", strconv.Itoa(size), machines, "a", "b c")...) // #nosec G204 -- a test
 	output = new(bytes.Buffer)
 	c.Stdout, c.Stderr = output, output
 	input, err := c.StdinPipe()
@@ -37,23 +39,24 @@ func receiver(t *testing.T, shell []string, dir, machine string, size int) (c *e
 // while it waits for the program.
 func TestReceiveProgram(t *testing.T) {
 	const program = "#!/bin/sh\necho \"runs with $# arguments: $2\"\n"
+	ours := host.ProcessorNames(runtime.GOARCH)[0]
 	shells := [][]string{{"sh"}}
 	if path, err := exec.LookPath("busybox"); err == nil {
 		shells = append(shells, []string{path, "sh"})
 	}
 	for _, shell := range shells {
 		for _, test := range []struct {
-			machine  string
+			machines string
 			size     int
 			wantCode int
 			want     string
 		}{
-			{machine(), len(program), 0, copiedLine + "\nruns with 2 arguments: b c\n"},
-			{"*", len(program), 0, copiedLine + "\nruns with 2 arguments: b c\n"},
+			{ours, len(program), 0, copiedLine + "\nruns with 2 arguments: b c\n"},
+			{"other " + ours, len(program), 0, copiedLine + "\nruns with 2 arguments: b c\n"},
 			{"other", len(program), 126, copiedLine + "\n"},
-			{machine(), len(program) + 1, 1, ""},
+			{ours, len(program) + 1, 1, ""},
 		} {
-			c, input, output := receiver(t, shell, t.TempDir(), test.machine, test.size)
+			c, input, output := receiver(t, shell, t.TempDir(), test.machines, test.size)
 			_, err := io.WriteString(input, program)
 			if err := errors.Join(err, input.Close()); err != nil {
 				t.Fatal(err)
@@ -64,7 +67,7 @@ func TestReceiveProgram(t *testing.T) {
 			}
 		}
 		dir := t.TempDir()
-		c, input, _ := receiver(t, shell, dir, machine(), 100)
+		c, input, _ := receiver(t, shell, dir, ours, 100)
 		settle.Eventually(t, "the script does not read", func() bool {
 			_, err := os.Stat(filepath.Join(dir, "quorumbench"))
 			return err == nil

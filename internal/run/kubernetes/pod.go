@@ -8,8 +8,13 @@ import (
 
 // pod contains the fields of a pod that we read from the API.
 type pod struct {
+	podState
+	Spec struct{ NodeName string }
+}
+
+// podState contains the fields of a pod that do not belong to its specification.
+type podState struct {
 	Metadata metadata
-	Spec     struct{ NodeName string }
 	Status   struct {
 		Phase, Reason, Message string
 		PodIP                  string
@@ -26,8 +31,8 @@ type pod struct {
 
 type condition struct{ Type, Status, Reason, Message string }
 
-func isReady(pod *pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c condition) bool {
+func (p *podState) isReady() bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c condition) bool {
 		return c.Type == "Ready" && c.Status == "True"
 	})
 }
@@ -38,7 +43,7 @@ func hostOf(pod *pod) string {
 }
 
 // unscheduled returns the scheduler's message about a pod for which it found no node, or "".
-func (p *pod) unscheduled() string {
+func (p *podState) unscheduled() string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" {
 			return statusText(c.Message)
@@ -59,7 +64,7 @@ func (t *terminated) describe() string {
 }
 
 // started reports whether a container of the pod has started.
-func (p *pod) started() bool {
+func (p *podState) started() bool {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.State.Running != nil || c.State.Terminated != nil && c.State.Terminated.Reason != "StartError" {
 			return true
@@ -69,7 +74,7 @@ func (p *pod) started() bool {
 }
 
 // ended returns how the pod's container ended, or nil if it has not ended.
-func (p *pod) ended() *terminated {
+func (p *podState) ended() *terminated {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.State.Terminated != nil {
 			return c.State.Terminated

@@ -61,7 +61,7 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 			if slices.Contains(seen, hostOf(&pod)) {
 				continue
 			}
-			if isReady(&pod) {
+			if pod.isReady() {
 				seen = append(seen, hostOf(&pod))
 				ready(pod)
 			} else if why, permanent := p.notReadyReason(ctx, &pod); permanent {

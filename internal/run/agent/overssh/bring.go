@@ -11,10 +11,12 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -111,23 +113,15 @@ func (m *Machine) continueScript() error {
 	return nil
 }
 
-// goArchitectures maps processor names to Go's names.
-var goArchitectures = map[string]string{
-	"x86_64": "amd64", "aarch64": "arm64", "i386": "386", "i686": "386", "armv6l": "arm", "armv7l": "arm",
-}
-
 // checkPlatform returns an error if the machine cannot run our binary.
-func checkPlatform(system string) error {
-	words := strings.Fields(system)
+func checkPlatform(answer string) error {
+	words := strings.Fields(answer)
 	if len(words) != 3 || net.ParseIP(words[2]) == nil {
-		return fmt.Errorf("the machine's shell did not print its system and address, but %q", text.Line(system, text.MaxServerText))
+		return fmt.Errorf("the machine's shell did not print its system and address, but %q", text.Line(answer, text.MaxServerText))
 	}
-	arch := words[1]
-	if name, ok := goArchitectures[arch]; ok {
-		arch = name
-	}
-	if theirs := strings.ToLower(words[0]) + "/" + arch; theirs != ourPlatform {
-		return fmt.Errorf("the machine is %s, but this quorumbench is for %s; start an agent that is built for the machine, and use via: agent", text.Line(theirs, 100), ourPlatform)
+	system, processor := strings.ToLower(words[0]), words[1]
+	if system != runtime.GOOS || !slices.Contains(host.ProcessorNames(runtime.GOARCH), processor) {
+		return fmt.Errorf("the machine is %s, but this quorumbench is for %s/%s; start an agent that is built for the machine, and use via: agent", text.Line(system+"/"+processor, 100), runtime.GOOS, runtime.GOARCH)
 	}
 	return nil
 }
@@ -195,6 +189,3 @@ func (m *progressReader) Read(p []byte) (int, error) {
 	}
 	return m.Reader.Read(p)
 }
-
-// ourPlatform is the operating system and architecture for which our binary was built.
-const ourPlatform = runtime.GOOS + "/" + runtime.GOARCH
