@@ -24,7 +24,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
-	"github.com/quorumbench/quorumbench/internal/testing/image"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
 )
 
@@ -78,12 +77,11 @@ spec:
 // podReady matches a pod that is ready, as JSON.
 var podReady = regexp.MustCompile(`"type":"Ready",[^}]*"status":"True"`)
 
-// startStaticEtcd starts etcd in a static pod of the node, and returns a client and the folder with
-// the certificates.
-func startStaticEtcd(t *testing.T) (client *clientv3.Client, pki string) {
+// startStaticEtcd starts etcd in a static pod of the node.
+func startStaticEtcd(t *testing.T) *staticPlane {
 	t.Helper()
 	dir := t.TempDir()
-	pki = filepath.Join(dir, "pki", "etcd")
+	pki := filepath.Join(dir, "pki", "etcd")
 	if err := os.MkdirAll(pki, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -94,12 +92,12 @@ func startStaticEtcd(t *testing.T) (client *clientv3.Client, pki string) {
 		a.Issue(t, name, until, net.ParseIP(kubernetes.NodeAddress)).Write(t, filepath.Join(pki, name+".crt"), filepath.Join(pki, name+".key"))
 	}
 	binary := filepath.Join(dir, "etcd")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes/etcd")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("etcd cannot be built: %v: %s", err, out)
+	if err := kubernetes.BuildStatic(t.Context(), binary, "github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes/etcd"); err != nil {
+		t.Fatal(err)
 	}
-	importImage(t, etcdImage, binary, "/etcd")
+	if err := node.ImportProgram(t.Context(), etcdImage, binary, "/etcd"); err != nil {
+		t.Fatal(err)
+	}
 	manifest := strings.NewReplacer("{node}", kubernetes.NodeAddress, "{pki}", pki, "{data}", filepath.Join(dir, "data")).Replace(staticEtcd)
 	if err := node.WriteStaticPod("etcd", manifest); err != nil {
 		t.Fatal(err)
@@ -123,20 +121,7 @@ func startStaticEtcd(t *testing.T) (client *clientv3.Client, pki string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c, pki
-}
-
-// importImage imports an image that contains one binary.
-func importImage(t *testing.T, name, binary, entry string) {
-	t.Helper()
-	archive, err := os.Create(filepath.Join(t.TempDir(), "image.tar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = (&image.Image{Name: name, Variants: []image.Variant{{Binary: binary}}, Entry: entry}).Write(archive)
-	if err := errors.Join(err, archive.Close(), node.Import(t.Context(), archive.Name())); err != nil {
-		t.Fatal(err)
-	}
+	return &staticPlane{c, pki}
 }
 
 // plugin returns a command that runs quorumbench as a plug-in of kubectl, outside the node.
@@ -170,21 +155,6 @@ func countKeys(t *testing.T, c *clientv3.Client) int64 {
 	return r.Count
 }
 
-// remainingChecks lists what checks have left in Kubernetes.
-func remainingChecks(t *testing.T) (all string) {
-	t.Helper()
-	for _, kind := range []string{"/apis/batch/v1/jobs", "/api/v1/pods"} {
-		b, err := node.Get(kind + "?labelSelector=app.kubernetes.io/name=quorumbench")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(b, `"items":[]`) {
-			all += b
-		}
-	}
-	return all
-}
-
 // killInPod kills the check in a pod, which runs in the PID namespace of this test.
 func killInPod(t *testing.T) {
 	t.Helper()
@@ -208,135 +178,161 @@ func killInPod(t *testing.T) {
 	t.Fatal("no check runs in a pod")
 }
 
+// staticPlane is a control plane whose etcd runs in a static pod.
+type staticPlane struct {
+	etcd *clientv3.Client
+	pki  string // folder with the certificates
+}
+
 // A check as a plug-in of kubectl finds etcd in its static pod, checks it, and leaves neither
 // objects in Kubernetes nor keys in etcd: at its end, after Ctrl-C, and after it was killed.
 func TestCheckControlPlane(t *testing.T) {
 	needsNode(t)
-	etcd, pki := startStaticEtcd(t)
-	if _, err := etcd.Put(t.Context(), "/registry/kept", "value"); err != nil {
+	p := startStaticEtcd(t)
+	if _, err := p.etcd.Put(t.Context(), "/registry/kept", "value"); err != nil {
 		t.Fatal(err)
 	}
-	gone := func(t *testing.T) {
-		t.Helper()
-		if n, left := countKeys(t, etcd), remainingChecks(t); n != 1 || left != "" {
-			t.Errorf("%d keys and %.300s are left", n, left)
-		}
+	t.Run("Ends", p.testEnds)
+	t.Run("Interrupted", p.testInterrupted)
+	t.Run("Killed", p.testKilled)
+	t.Run("PodKilled", p.testPodKilled)
+	t.Run("Copied", p.testCopied)
+	t.Run("Refused", p.testRefused)
+}
+
+// checkGone checks that nothing of a check is left.
+func (p *staticPlane) checkGone(t *testing.T) {
+	t.Helper()
+	if n, left := countKeys(t, p.etcd), listRemains(t); n != 1 || left != "" {
+		t.Errorf("%d keys and %.300s are left", n, left)
 	}
-	t.Run("Ends", func(t *testing.T) {
-		c, stdout, stderr := plugin(t, "check", "--duration", "5s", "--format", "json", "--image", imageName)
-		err := c.Run()
-		var result struct {
-			Check, State string
-			Due          int
-			Errors       []any
-			Cleanup      struct{ Deleted int }
-		}
-		if bad := json.Unmarshal(stdout.Bytes(), &result); bad != nil {
-			t.Fatalf("%v, %v: %s\n%s", err, bad, stdout, stderr)
-		}
-		codes := map[string][]int{"pass": {0}, "fail": {1, 6}} // a busy node can make the check fail
-		if !slices.Contains(codes[result.State], c.ProcessState.ExitCode()) || result.Due != 750 || len(result.Errors) > 0 || result.Cleanup.Deleted != 750 {
-			t.Errorf("%v: %s\n%s", err, stdout, stderr)
-		}
-		t.Logf("%s\n%s", stdout, stderr)
-		gone(t)
-	})
-	writes := func(t *testing.T) {
-		t.Helper()
-		within(t, time.Minute, "the check writes nothing", func() bool { return countKeys(t, etcd) > 50 })
+}
+
+// startCheck starts a check, and waits until it has written keys.
+func (p *staticPlane) startCheck(t *testing.T, duration string) (c *exec.Cmd, stderr *bytes.Buffer) {
+	t.Helper()
+	c, _, stderr = plugin(t, "check", "perf", "--duration", duration, "--image", imageName)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
 	}
-	t.Run("Interrupted", func(t *testing.T) {
-		c, _, stderr := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		writes(t)
-		if err := c.Process.Signal(syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
-		var ended *exec.ExitError
-		if err := c.Wait(); !errors.As(err, &ended) || ended.ExitCode() != 130 {
-			t.Errorf("it ends with %v: %s", err, stderr)
-		}
-		gone(t)
+	within(t, time.Minute, "the check writes nothing", func() bool { return countKeys(t, p.etcd) > 50 })
+	return c, stderr
+}
+
+// A check that ends prints its result, and removes its keys and its Job.
+func (p *staticPlane) testEnds(t *testing.T) {
+	c, stdout, stderr := plugin(t, "check", "--duration", "5s", "--format", "json", "--image", imageName)
+	err := c.Run()
+	var result struct {
+		Check, State string
+		Due          int
+		Errors       []any
+		Cleanup      struct{ Deleted int }
+	}
+	if bad := json.Unmarshal(stdout.Bytes(), &result); bad != nil {
+		t.Fatalf("%v, %v: %s\n%s", err, bad, stdout, stderr)
+	}
+	codes := map[string][]int{"pass": {0}, "fail": {1, 6}} // a busy node can make the check fail
+	if !slices.Contains(codes[result.State], c.ProcessState.ExitCode()) || result.Due != 750 || len(result.Errors) > 0 || result.Cleanup.Deleted != 750 {
+		t.Errorf("%v: %s\n%s", err, stdout, stderr)
+	}
+	t.Logf("%s\n%s", stdout, stderr)
+	p.checkGone(t)
+}
+
+// After Ctrl-C, the check removes its keys and its Job.
+func (p *staticPlane) testInterrupted(t *testing.T) {
+	c, stderr := p.startCheck(t, "10m")
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	var ended *exec.ExitError
+	if err := c.Wait(); !errors.As(err, &ended) || ended.ExitCode() != 130 {
+		t.Errorf("it ends with %v: %s", err, stderr)
+	}
+	p.checkGone(t)
+}
+
+// If this program is killed, the check in the pod still ends, and Kubernetes removes the Job.
+func (p *staticPlane) testKilled(t *testing.T) {
+	c, _ := p.startCheck(t, "3s")
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // Wait returns an error because the process was killed
+	within(t, 3*time.Minute, "something of the check is still there", func() bool { return listRemains(t) == "" })
+	p.checkGone(t)
+}
+
+// If the check in the pod is killed, the command that it printed removes its keys, but not those of
+// another check.
+func (p *staticPlane) testPodKilled(t *testing.T) {
+	c, stderr := p.startCheck(t, "10m")
+	killInPod(t)
+	if err := c.Wait(); err == nil || !strings.Contains(stderr.String(), "the command in the pod was killed; its keys may remain") {
+		t.Errorf("it ends with %v: %s", err, stderr)
+	}
+	if left := listRemains(t); left != "" || countKeys(t, p.etcd) < 50 {
+		t.Errorf("%.300s", left)
+	}
+	suggested := regexp.MustCompile(`if the run is killed, remove them with "quorumbench (cleanup --on kubernetes .* --run \S+)"`).FindStringSubmatch(stderr.String())
+	if suggested == nil {
+		t.Fatalf("no command removes the keys: %s", stderr)
+	}
+	other, _, _ := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName, "--prefix", "other/") // may get the PID namespace's number of the killed check
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, time.Minute, "the other check writes nothing", func() bool {
+		r, err := p.etcd.Get(t.Context(), "other/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		return err == nil && r.Count > 0
 	})
-	t.Run("Killed", func(t *testing.T) {
-		c, _, _ := plugin(t, "check", "perf", "--duration", "3s", "--image", imageName)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
+	c, stdout, stderr := plugin(t, strings.Fields(suggested[1])...)
+	if err := c.Run(); err != nil || !strings.Contains(stdout.String(), "Removed ") {
+		t.Errorf("%v: %s\n%s", err, stdout, stderr)
+	}
+	t.Logf("%s\n%s", stdout, stderr)
+	if err := other.Process.Signal(syscall.SIGINT); err != nil {
+		t.Error(err)
+	}
+	_ = other.Wait() // checkGone checks the result
+	p.checkGone(t)
+}
+
+// Without an image, the program is copied into a pod with a shell.
+func (p *staticPlane) testCopied(t *testing.T) {
+	const shell = "localhost/shell:test"
+	if err := node.ImportProgram(t.Context(), shell, "/bin/busybox", "/bin/sh"); err != nil {
+		t.Fatal(err)
+	}
+	c, stdout, stderr := plugin(t, "check", "members", "--duration", "3s", "--shell-image", shell)
+	if err := c.Run(); err != nil && c.ProcessState.ExitCode() != 1 || !strings.Contains(stdout.String(), "node1") || !strings.Contains(stderr.String(), "quorumbench: the program was copied into the pod\n") {
+		t.Errorf("%v: %s\n%s", err, stdout, stderr)
+	}
+	t.Logf("%s\n%s", stdout, stderr)
+	p.checkGone(t)
+}
+
+// If the pod cannot start, the error states the reason, and nothing remains.
+func (p *staticPlane) testRefused(t *testing.T) {
+	const restricted = `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "restricted", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`
+	if err := node.Create("/api/v1/namespaces", restricted); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(p.pki, "healthcheck-client.key"), filepath.Join(p.pki, "other.key")); err != nil {
+		t.Fatal(err)
+	}
+	files := []string{"--cert", p.pki + "/healthcheck-client.crt", "--key", p.pki + "/other.key"}
+	for want, args := range map[string][]string{
+		fmt.Sprintf("the pod does not start: the node node1 has no file %s/healthcheck-client.key; give the paths on the node with --cacert, --cert and --key", p.pki): {"--image", imageName},
+		"violates PodSecurity \"restricted:latest\": ":     {"--image", imageName, "--namespace", "restricted"},
+		"cannot pull the image localhost/nothing:1: ":      append(slices.Clip(files), "--image", "localhost/nothing:1"),
+		"; with --shell-image, give an image with a shell": append(slices.Clip(files), "--shell-image", imageName),
+	} {
+		c, _, stderr := plugin(t, append([]string{"check"}, args...)...)
+		if err := c.Run(); err == nil || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%v ends with %v and says, without %q:\n%s", args, err, want, stderr)
 		}
-		writes(t)
-		if err := c.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = c.Wait() // Wait returns an error because the process was killed
-		within(t, 3*time.Minute, "something of the check is still there", func() bool { return remainingChecks(t) == "" })
-		gone(t)
-	})
-	t.Run("PodKilled", func(t *testing.T) {
-		c, _, stderr := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		writes(t)
-		killInPod(t)
-		if err := c.Wait(); err == nil || !strings.Contains(stderr.String(), "the command in the pod was killed; its keys may remain") {
-			t.Errorf("it ends with %v: %s", err, stderr)
-		}
-		if left := remainingChecks(t); left != "" || countKeys(t, etcd) < 50 {
-			t.Errorf("%.300s", left)
-		}
-		suggested := regexp.MustCompile(`if the run is killed, remove them with "quorumbench (cleanup --on kubernetes .* --run \S+)"`).FindStringSubmatch(stderr.String())
-		if suggested == nil {
-			t.Fatalf("no command removes the keys: %s", stderr)
-		}
-		other, _, _ := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName, "--prefix", "other/") // may get the PID namespace's number of the killed check
-		if err := other.Start(); err != nil {
-			t.Fatal(err)
-		}
-		within(t, time.Minute, "the other check writes nothing", func() bool {
-			r, err := etcd.Get(t.Context(), "other/", clientv3.WithPrefix(), clientv3.WithCountOnly())
-			return err == nil && r.Count > 0
-		})
-		c, stdout, stderr := plugin(t, strings.Fields(suggested[1])...)
-		if err := c.Run(); err != nil || !strings.Contains(stdout.String(), "Removed ") {
-			t.Errorf("%v: %s\n%s", err, stdout, stderr)
-		}
-		t.Logf("%s\n%s", stdout, stderr)
-		if err := other.Process.Signal(syscall.SIGINT); err != nil {
-			t.Error(err)
-		}
-		_ = other.Wait() // gone checks the result
-		gone(t)
-	})
-	t.Run("Copied", func(t *testing.T) {
-		const shell = "localhost/shell:test"
-		importImage(t, shell, "/bin/busybox", "/bin/sh")
-		c, stdout, stderr := plugin(t, "check", "members", "--duration", "3s", "--shell-image", shell)
-		if err := c.Run(); err != nil && c.ProcessState.ExitCode() != 1 || !strings.Contains(stdout.String(), "node1") || !strings.Contains(stderr.String(), "quorumbench: the program was copied into the pod\n") {
-			t.Errorf("%v: %s\n%s", err, stdout, stderr)
-		}
-		t.Logf("%s\n%s", stdout, stderr)
-		gone(t)
-	})
-	t.Run("Refused", func(t *testing.T) {
-		const restricted = `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "restricted", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`
-		if err := node.Create("/api/v1/namespaces", restricted); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(filepath.Join(pki, "healthcheck-client.key"), filepath.Join(pki, "other.key")); err != nil {
-			t.Fatal(err)
-		}
-		for want, args := range map[string][]string{
-			fmt.Sprintf("the pod does not start: the node node1 has no file %s/healthcheck-client.key; give the paths on the node with --cacert, --cert and --key", pki): {"--image", imageName},
-			"violates PodSecurity \"restricted:latest\": ": {"--image", imageName, "--namespace", "restricted"},
-			"cannot pull the image localhost/nothing:1: ":  {"--image", "localhost/nothing:1", "--cert", pki + "/healthcheck-client.crt", "--key", pki + "/other.key"},
-		} {
-			c, _, stderr := plugin(t, append([]string{"check"}, args...)...)
-			if err := c.Run(); err == nil || !strings.Contains(stderr.String(), want) {
-				t.Errorf("%v ends with %v and says, without %q:\n%s", args, err, want, stderr)
-			}
-			gone(t)
-		}
-	})
+		p.checkGone(t)
+	}
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testing/image"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
 )
 
@@ -66,32 +65,20 @@ func onNode(m *testing.M) (code int, err error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	program = filepath.Join(dir, "quorumbench")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "github.com/quorumbench/quorumbench/cmd/quorumbench")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("the program cannot be built: %w: %s", err, out)
+	ctx := context.Background()
+	if err := kubernetes.BuildStatic(ctx, program, "github.com/quorumbench/quorumbench/cmd/quorumbench"); err != nil {
+		return 0, err
 	}
 	out, err := exec.Command(program, "cluster", "up", "--members", "1", "--dir", filepath.Join(dir, "etcd")).Output()
 	if err != nil {
 		return 0, fmt.Errorf("the API server's etcd cannot be started: %w: %s", err, out)
 	}
 	etcd, _, _ = strings.Cut(string(out), "\n")
-	ctx := context.Background()
 	if node, err = kubernetes.Start(ctx, filepath.Join(dir, "node"), etcd); err != nil {
 		return 0, err
 	}
 	defer node.Stop()
-	archive, err := os.Create(filepath.Join(dir, "image.tar"))
-	if err != nil {
-		return 0, err
-	}
-	if err := (&image.Image{Name: imageName, Variants: []image.Variant{{Binary: program}}, Entry: "/quorumbench"}).Write(archive); err != nil {
-		return 0, err
-	}
-	if err := archive.Close(); err != nil {
-		return 0, err
-	}
-	if err := node.Import(ctx, archive.Name()); err != nil {
+	if err := node.ImportProgram(ctx, imageName, program, "/quorumbench"); err != nil {
 		return 0, err
 	}
 	if code = m.Run(); code != 0 {

@@ -106,10 +106,10 @@ func checkGone(t *testing.T) {
 	}
 }
 
-// listRemains lists the objects that runs have left, or returns an empty string if there are none.
+// listRemains lists the objects that runs and checks have left, or returns an empty string if there are none.
 func listRemains(t *testing.T) string {
 	t.Helper()
-	for _, kind := range []string{"/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/persistentvolumeclaims"} {
+	for _, kind := range []string{"/apis/batch/v1/jobs", "/api/v1/pods", "/api/v1/secrets", "/api/v1/persistentvolumeclaims"} {
 		b, err := node.Get(kind + "?labelSelector=app.kubernetes.io/name=quorumbench")
 		if err != nil {
 			t.Fatal(err)

@@ -202,20 +202,34 @@ func (n *Node) importPause(ctx context.Context) error {
 	if err := os.WriteFile(n.path("pause.go"), []byte(pause), 0o600); err != nil {
 		return err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", n.path("pause"), n.path("pause.go"))
+	if err := BuildStatic(ctx, n.path("pause"), n.path("pause.go")); err != nil {
+		return err
+	}
+	return n.ImportProgram(ctx, pauseImage, n.path("pause"), "/pause")
+}
+
+// BuildStatic builds a Go program that needs no other files.
+func BuildStatic(ctx context.Context, program, source string) error {
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("the pause program cannot be built: %w: %s", err, out)
+		return fmt.Errorf("%s cannot be built: %w: %s", source, err, out)
 	}
-	f, err := os.Create(n.path("pause.tar"))
+	return nil
+}
+
+// ImportProgram imports an image that contains one program, as the file `entry`.
+func (n *Node) ImportProgram(ctx context.Context, name, program, entry string) error {
+	var b bytes.Buffer
+	err := (&image.Image{Name: name, Variants: []image.Variant{{Binary: program}}, Entry: entry}).Write(&b)
 	if err != nil {
 		return err
 	}
-	err = (&image.Image{Name: pauseImage, Variants: []image.Variant{{Binary: n.path("pause")}}, Entry: "/pause"}).Write(f)
-	if err := errors.Join(err, f.Close()); err != nil {
+	archive := n.path("image.tar")
+	if err := os.WriteFile(archive, b.Bytes(), 0o600); err != nil {
 		return err
 	}
-	return n.Import(ctx, f.Name())
+	return n.Import(ctx, archive)
 }
 
 // Logs returns the last lines of every program's log as an error.
