@@ -160,7 +160,7 @@ $(HDRHISTOGRAM):
 # tests.
 LONGEST := ./internal/testing/e2e ./internal/cli ./internal/load/app/patroni ./internal/load/app/election
 unit: $(GOTESTSUM)
-	$(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=10 \
+	GORACE=atexit_sleep_ms=0 $(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=10 \
 		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages '$(LONGEST) ./...' -- -race -vet=off -ldflags=-w -timeout 30m
 	$(MAKE) unraced
 
