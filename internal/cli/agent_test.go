@@ -92,7 +92,7 @@ func (m *machine) dial(t *testing.T) *agent.Remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // a test may have closed it earlier
+	t.Cleanup(func() { _ = r.Close() }) // a test may already have closed the session
 	return r
 }
 
@@ -230,7 +230,8 @@ func TestRunWithMembersAndWorkersOnAgents(t *testing.T) {
 }
 
 // If an agent is killed or stopped during a load, the error names the agent, and the run reports
-// the results up to then. The agent's members are lost, and none of the agent's processes remains.
+// the results until that time. The agent's members are lost, and none of the agent's processes
+// remains.
 func TestAgentWithMembersAndWorkersIsLostDuringALoad(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {
@@ -265,7 +266,7 @@ func TestAgentWithMembersAndWorkersIsLostDuringALoad(t *testing.T) {
 }
 
 // If an agent that runs only members is killed or stopped during a load, the load ends. The trial
-// is invalid, keeps its results, and names the agent.
+// is invalid but keeps its results, and the reason for its verdict names the agent.
 func TestAgentWithOnlyMembersIsLostDuringALoad(t *testing.T) {
 	for i, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(how.String(), func(t *testing.T) {

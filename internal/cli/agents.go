@@ -32,8 +32,8 @@ func (a *agents) registerSSH(r command.Flags) {
 	r.Text("ssh-config", &a.access.Config, "FILE", "for hosts reached via ssh: configuration file, instead of ~/.ssh/config; \"none\" for no file")
 }
 
-// check returns a usage error if one of the hosts has an agent that needs certificates but no
-// certificates are given, or if flags for agents or ssh are given but no host uses them.
+// check returns a usage error in two cases: an agent on one of the hosts needs certificates but
+// none are given, or flags for agents or ssh are given but no host uses them.
 func (a *agents) check(hosts []scenario.Host) error {
 	needed, overSSH := "", false
 	for i := range hosts {

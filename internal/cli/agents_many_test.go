@@ -168,8 +168,8 @@ func BenchmarkAgentsTogether(b *testing.B) {
 	}
 }
 
-// pairs runs two trials alternately and returns the figures from all repeats. one and other are the
-// YAML definitions of the two trials.
+// pairs runs two trials alternately and returns the figures from all repeats. The parameters `one`
+// and `other` are the YAML definitions of the two trials.
 func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(dir string, t *record.Trial) float64) (all map[string][2][]float64) {
 	f.b.Helper()
 	run, dir, _ := f.run(fmt.Sprintf("defaults: {store: etcd, repeats: %d, warmup: 1s, key-space: 1000}\ntrials:\n- {name: one, %s}\n- {name: other, %s}\n", repeats, one, other))
@@ -238,7 +238,7 @@ func BenchmarkAgentsCost(b *testing.B) {
 }
 
 // processors returns the mean number of CPUs that a process used in a trial's measurement window,
-// or 0 if it is unknown. name is the name of the process in machines.csv.
+// or 0 if this number is unknown. The parameter `name` is the process's name in machines.csv.
 func processors(b *testing.B, dir string, t *record.Trial, name string) float64 {
 	b.Helper()
 	rows, err := record.OpenMachines(dir, t.Folder)

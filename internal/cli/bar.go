@@ -17,7 +17,7 @@ type bar struct {
 	*command.Display
 	total       float64 // number of units at which the bar is full
 	unit        string
-	requestNoun string // noun for the requests of the check, such as writes
+	requestNoun string // noun for the requests of the check, for example "writes"
 	local       bool   // set if the check sends no requests, so there are no errors to show
 }
 

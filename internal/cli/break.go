@@ -95,7 +95,7 @@ func completeFault(words string) (string, error) {
 	return whole, nil
 }
 
-// scenario returns the scenario that `break` runs, including the fault that the parameter words
+// scenario returns the scenario that `break` runs, including the fault that the parameter `words`
 // describes.
 func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario, error) {
 	whole, err := completeFault(words)
@@ -129,8 +129,9 @@ func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario,
 // of `break` give the fault as an argument.
 var setFaults = regexp.MustCompile(`--set faults=[^:]*: `)
 
-// toFlagError turns err into a usage error that describes only the first problem. It replaces --set
-// KEY with the argument or flag of `break` that sets this parameter.
+// toFlagError turns err into a usage error that describes only the first problem. In the error's
+// text, it replaces --set KEY with the flag of `break` that sets the parameter KEY, and removes
+// --set faults=VALUE.
 func toFlagError(err error) error {
 	var all scenario.Errors
 	words := err.Error()

@@ -122,7 +122,7 @@ func (f *capacityFlags) check() error {
 		return command.Usage("--max-value limits the searched parameter, but this search is for a rate; remove --max-value, or search for the value of a parameter: %s", overLine())
 	case !(f.maxRate >= search.MinRate) || f.maxRate > scenario.MaxRate:
 		return command.Usage("--max-rate must be from %d to %d, not %g", search.MinRate, scenario.MaxRate, f.maxRate)
-	case f.over.searchesParameter(): // the method parameter checks --from, because the scenario determines the bounds
+	case f.over.searchesParameter(): // f.parameter checks --from, because the bounds depend on the scenario
 	case !(f.firstRate >= search.MinRate) || f.firstRate > f.maxRate:
 		return command.Usage("--from must be from %d to %s (the highest rate to try), not %g", search.MinRate, strconv.FormatFloat(f.maxRate, 'f', -1, 64), f.firstRate)
 	case f.isGiven("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
@@ -141,7 +141,7 @@ func (f *capacityFlags) check() error {
 }
 
 // template returns the scenario reduced to the trial whose load the search uses. If value is not
-// nil, template sets the parameter that --over names to this value.
+// nil, the trial uses this value for the parameter that --over names.
 func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.Assignment) (*scenario.Scenario, error) {
 	attach, err := f.Running()
 	if err != nil {

@@ -149,8 +149,8 @@ func isApplicationParameter(key string) bool {
 }
 
 // parameter returns the searched parameter, with bounds from the scenario and the flags. By
-// default, the search starts at the value in the trial t. read returns the scenario for another
-// value.
+// default, the search starts at the value in the trial t. The function `read` returns the scenario
+// for another value.
 func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*search.Parameter, error) {
 	app := &t.Load.Application
 	d := application.Find(load.Applications(), app.Name).Definition() // not nil: checkLoad rejects trials without an application

@@ -103,8 +103,8 @@ func (f *checkFlags) scenario(a *commandLine, clients int) (*scenario.Scenario, 
 	return f.Scenario(f.preset, a.Catalog, scenario.CommandOptions{Seed: f.seed, Repeats: 1})
 }
 
-// check runs the scenario and passes its single trial to judge. Without --out it removes the run
-// directory.
+// check runs the scenario and passes its single trial to the function `judge`. Without --out, check
+// then removes the run directory.
 func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b *bar, show func(runner.Progress), judge func(*record.Trial) error) (failed error) {
 	path, err := command.Self()
 	if err != nil {
@@ -197,8 +197,8 @@ func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*reco
 	return run, nil
 }
 
-// unread prints etcdctl's message for a member whose memory could not be read, and returns the
-// error.
+// unread prints etcdctl's message for a member whose memory could not be read. The parameter `when`
+// completes the message. unread returns an error with the text `why`.
 func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	if f.format != "json" {
 		a.Printf("FAIL: Could not read process_resident_memory_bytes %s the put operations.\n", when)
@@ -329,7 +329,7 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 	return err
 }
 
-// isOnlyCode reports whether err sets this exit code and has no message.
+// isOnlyCode reports whether err sets the given exit code and has no message.
 func isOnlyCode(err error, code int) bool { return command.ExitCode(err) == code && err.Error() == "" }
 
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {

@@ -63,8 +63,8 @@ The exit code is 1 if the disk misses the limit that is recommended for the stor
 	return c
 }
 
-// writes checks the flags and returns the writes to measure. counted is true if --records was
-// given; --size is then ignored.
+// writes returns the writes to measure, or a usage error for invalid flags. counted is true if
+// --records was given. In this case, --size is ignored.
 func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err error) {
 	switch {
 	case f.record < 1 || f.record > scenario.MaxValueSize:

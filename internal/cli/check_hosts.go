@@ -101,7 +101,8 @@ const (
 	minSurvey        = 2 * time.Second
 	maxSurvey        = 24 * time.Hour
 	usualSurvey      = 5 * time.Minute // maximum without --duration
-	// maxWrites is the maximum number of writes on each host. It limits the memory for their times.
+	// maxWrites is the maximum number of writes on each host. It limits the memory that the times
+	// of the writes need.
 	maxWrites = 5_000_000
 )
 
@@ -113,8 +114,8 @@ func hostRuleStores() (names []string) {
 	return names
 }
 
-// longest returns the longest permitted duration at the rate in --rate. Pods exist only for a
-// limited time, which must also suffice for everything except the writes.
+// longest returns the longest permitted duration of the writes at the rate in --rate. Pods exist
+// only for a limited time, which must suffice for the writes and for all other steps.
 func (f *hostsFlags) longest() time.Duration {
 	limit := maxSurvey
 	if f.pods.enabledOn != "" {
@@ -141,7 +142,7 @@ func (f *hostsFlags) rules() (all []registry.StoreRules, chosen *kv.HostRules, e
 	return all, chosen, nil
 }
 
-// check returns a usage error for invalid flags, and the hosts. There are no hosts if this machine
+// check returns the hosts, or a usage error for invalid flags. It returns no hosts if this machine
 // is checked.
 func (f *hostsFlags) check() ([]scenario.Host, error) {
 	switch {
@@ -305,7 +306,8 @@ func (a *commandLine) checkHosts(ctx context.Context, f *hostsFlags) error {
 	return err
 }
 
-// progress returns a line about a step, and about the seconds of writes that are complete.
+// progress returns a line that describes a step. If seconds is not 0, the line also states for how
+// many seconds the writes have run.
 func (f *hostsFlags) progress(step string, seconds int) string {
 	switch {
 	case seconds == 0:
@@ -326,8 +328,9 @@ func (a *commandLine) suggestAfterHosts(f *hostsFlags, v *preflight.Verdict, err
 	}
 }
 
-// interruptedOr returns err, or the error of an interrupted check if ctx was canceled. An error
-// other than the cancellation may mean that files remain, so it is part of the result.
+// interruptedOr returns err if it is nil or ctx was not canceled. Otherwise, it returns the error
+// of an interrupted check. If err is not the cancellation itself, the returned error includes err,
+// because err may mean that files remain.
 func interruptedOr(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() == nil:
@@ -345,8 +348,8 @@ func planOf(h *preflight.Host, w *probe.PacedWrites) string {
 		h.Name, text.Bytes(uint64(total)), text.FormatDuration(w.Duration), h.Dir, text.Bytes(uint64(atOnce)))
 }
 
-// reachTargets connects to the hosts, or returns this machine if there are none. The function leave
-// ends all sessions.
+// reachTargets connects to the hosts, or returns this machine if there are no hosts. The caller
+// ends all sessions with the function `leave`.
 func (a *commandLine) reachTargets(ctx context.Context, f *hostsFlags, hosts []scenario.Host) (targets []survey.Target, leave func() error, err error) {
 	if len(hosts) == 0 {
 		dir, err := filepath.Abs(f.dir)

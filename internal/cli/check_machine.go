@@ -232,7 +232,7 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 	if err != nil {
 		return g, fmt.Errorf("cannot create a folder for the null server's log: %w", err)
 	}
-	defer func() { _ = logs.Release(context.WithoutCancel(ctx)) }() // the next command removes what is left
+	defer func() { _ = logs.Release(context.WithoutCancel(ctx)) }() // the next command removes the rest
 	server, err := calibrate.StartNullServer(ctx, self, f.store, logs.Path())
 	if err != nil {
 		return g, err
@@ -280,7 +280,7 @@ func (a *commandLine) limits(ctx context.Context, f *machineFlags, progress func
 // enough, because latencies vary little when processes are bound.
 const boundRounds = 3
 
-// runAndRead executes a run, passes its record to the function read, and then deletes the record.
+// runAndRead executes a run, passes its record to the function `read`, and then deletes the record.
 func runAndRead(ctx context.Context, o runner.Options, read func(*record.Run) error) (failed error) {
 	remove, err := command.TemporaryOut(&o, func(string) {})
 	if err != nil {

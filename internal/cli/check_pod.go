@@ -26,8 +26,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// podCheck holds the flags of a check, or of cleanup, that can run in a pod next to the control
-// plane's etcd.
+// podCheck holds the flags of a command that can run in a pod next to the control plane's etcd: a
+// check or `cleanup`.
 type podCheck struct {
 	kubernetesFlags
 	shellImage string
@@ -145,7 +145,7 @@ func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
 			args = append(args, "--"+name+"="+*path)
 		}
 	}
-	if !p.dryRun { // people read the log of a dry run's Job, so it has no marks
+	if !p.dryRun { // people read the log of a dry run's Job, so the lines of this log have no marks
 		args = slices.Insert(args, 0, inPod, p.cleanupFlags())
 	}
 	if !p.flags.Changed("target") {
@@ -159,8 +159,8 @@ func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
 	return args
 }
 
-// cleanupFlags returns the flags with which the user can start "quorumbench cleanup" next to the same
-// etcd.
+// cleanupFlags returns the flags with which the user can start "quorumbench cleanup" next to the
+// same etcd.
 func (p *podCheck) cleanupFlags() string {
 	flags := []string{"--on", onKubernetes}
 	p.flags.Visit(func(f *pflag.Flag) {
@@ -172,13 +172,13 @@ func (p *podCheck) cleanupFlags() string {
 	return strings.Join(flags, " ")
 }
 
-// extraTime is the time that a check in a pod has to prepare and remove its keys.
+// extraTime is the time limit for preparing and removing the keys of a check in a pod.
 const extraTime = 10 * time.Minute
 
 // unknownTime is the time limit for a check whose duration depends on the cluster.
 const unknownTime = time.Hour
 
-// keysRemain is what to do if a check could not remove its keys. The pod has printed the run's ID,
+// keysRemain is the remedy if a check could not remove its keys. The pod has printed the run's ID,
 // because another pod cannot determine whether the run has ended.
 const keysRemain = "its keys may remain: remove them with the command that the check printed before it wrote, \"quorumbench cleanup --on kubernetes --prefix PREFIX --run ID\""
 
@@ -275,8 +275,8 @@ func podResult(code int, err error) error {
 	return nil
 }
 
-// findControlPlane returns the control plane with the endpoints and certificates that the user gave
-// instead of those that were found.
+// findControlPlane returns the control plane. Endpoints and certificates that the user gave replace
+// those that would otherwise be found.
 func (p *podCheck) findControlPlane(ctx context.Context) (plane *kubernetes.ControlPlane, err error) {
 	if p.flags.Changed("endpoints") {
 		plane, err = kubernetes.NewControlPlane(p.options, kubernetes.Member{Node: p.node, Endpoint: p.flags.Lookup("endpoints").Value.String()})

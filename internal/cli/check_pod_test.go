@@ -30,7 +30,7 @@ func mainInPod(s *kubernetes.Scripted, args ...string) (code int, stdout, stderr
 	return code, strings.Replace(id.ReplaceAllString(out.String(), "quorumbench-ID"), "controller: "+host, "controller: HOST", 1), stderr
 }
 
-// A dry run prints what the check would do and the Job, and creates nothing.
+// A dry run prints a description of the check and prints the Job, but creates nothing.
 func TestCheckInPodDryRun(t *testing.T) {
 	s := kubernetes.StartScripted(t, "kubeadm")
 	code, stdout, stderr := mainInPod(s, "check", "perf", "--dry-run", "--duration", "30s", "--format", "json")
@@ -53,7 +53,7 @@ func TestCheckInPodDryRun(t *testing.T) {
 	}
 }
 
-// Without a terminal and --yes, nothing is created.
+// Without a terminal, nothing is created unless --yes is given.
 func TestCheckInPodNeedsConsent(t *testing.T) {
 	s := kubernetes.StartScripted(t, "kubeadm")
 	code, _, stderr := mainInPod(s, "check", "perf")

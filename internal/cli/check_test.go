@@ -113,8 +113,8 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 	}
 }
 
-// A check writes nothing where an API server of Kubernetes keeps its objects, even if other keys may
-// be replaced.
+// A check writes nothing where an API server of Kubernetes keeps its objects, even if the check may
+// replace other keys.
 func TestCheckPerfRefusesKeysOfKubernetes(t *testing.T) {
 	t.Parallel()
 	endpoints, _ := etcdCluster(t, "1")
@@ -212,8 +212,9 @@ func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
 	}
 }
 
-// After a disk check is killed, the next check removes its folder and reports the removal. It keeps
-// the folder of a running check, and other folders with similar names.
+// After a disk check is killed, the next check removes the folder of the killed check and reports
+// the removal. It does not remove the folder of a running check, or other folders with similar
+// names.
 func TestFilesOfKilledDiskCheckAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

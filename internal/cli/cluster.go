@@ -24,7 +24,7 @@ const statusTimeout = 5 * time.Second
 
 // clusterFlags holds the flags of the `cluster` commands.
 type clusterFlags struct {
-	store   string // name of the store; clusterUp moves a version to the next field
+	store   string // NAME or NAME@VERSION; clusterUp moves the version to the next field
 	version string // version of an installed server; only for `up`
 	dir     string
 	exec    string

@@ -42,7 +42,7 @@ func (a *commandLine) completeValues(c *cobra.Command) {
 		default:
 			return
 		}
-		_ = c.RegisterFlagCompletionFunc(f.Name, complete) // fails only if the flag has a completion
+		_ = c.RegisterFlagCompletionFunc(f.Name, complete) // fails only if the flag already has a completion
 	})
 	for _, below := range c.Commands() {
 		a.completeValues(below)

@@ -181,7 +181,8 @@ func (a *commandLine) suggest(h *history.History) {
 }
 
 // figures returns the figures to read from run directories. A metric name that is not such a figure
-// may name a metric in a file. figures skips such a name, or returns an error if onlyRuns is true.
+// may name a metric in a file. Such a name is skipped or, if onlyRuns is true, refused with an
+// error.
 func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
 	names := f.metrics
 	if len(names) == 0 {

@@ -101,7 +101,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 			t.Run(fmt.Sprintf("%d-%s", only, name), func(t *testing.T) {
 				save(t, place, run)
 				formats := []string{"text", "markdown", "csv"}
-				// Checks each text in one format; the loop above checks all texts in all
+				// In CI, each text is checked in one format. The loop above checks all texts in all
 				// formats.
 				if !settle.Long() {
 					formats = formats[only%3:][:1]
@@ -140,7 +140,8 @@ func readRaw(t *testing.T, dir string) *record.Run {
 	return run
 }
 
-// writeRun copies the run directory dir with run as its run.json, and returns the path of the copy.
+// writeRun copies the run directory `dir`, stores `run` as the copy's run.json, and returns the
+// path of the copy.
 func writeRun(t *testing.T, dir string, run *record.Run) string {
 	t.Helper()
 	place := t.TempDir()
@@ -169,8 +170,8 @@ func encoded(t *testing.T, v any) []byte {
 
 // fill first adds missing values to v: it adds an element to each empty slice and map, and
 // allocates structs for nil pointers. It then replaces every string in v with the result of the
-// function text, which gets the name of the field and the old string. It returns the number of
-// strings.
+// function `text`, which receives the name of the field and the old string. It returns the number
+// of strings.
 func fill(v reflect.Value, field string, text func(field, was string) string) (count int) {
 	switch v.Kind() {
 	case reflect.String:

@@ -47,8 +47,8 @@ func BenchmarkReportOfTenThousandTrials(b *testing.B) {
 	}
 }
 
-// timed runs a command repeatedly. The command may write into the folder out, which timed removes
-// before each run of the command.
+// timed runs a command repeatedly. The command may write into the folder `out`. timed removes this
+// folder before each run of the command.
 func timed(b *testing.B, name, out string, args []string) {
 	b.Run(name, func(b *testing.B) {
 		resident := int64(0)

@@ -210,8 +210,8 @@ func TestInterruptedBreakPrintsItsProgress(t *testing.T) {
 	}
 }
 
-// When a report that writes files is interrupted, it still completes the files, so that no partial
-// report remains.
+// If the command `report` is interrupted while it writes files, it still completes the files, so
+// that no partial report remains.
 func TestInterruptedReportIsComplete(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if code := Main([]string{"bench", "put", "--endpoints", startNullServer(t), "--total", "100", "--out", dir},

@@ -81,8 +81,8 @@ type kill struct {
 	marks        map[string]host.Mark // the key is the data folder
 }
 
-// The load writes killsRate times per second for killsSeconds. Before the load, the preload writes
-// each key once, and once more if the first attempt failed.
+// The load sends killsRate writes per second for killsSeconds seconds. Before the load, the preload
+// writes each key once, and once more if the first attempt failed.
 const (
 	killsRate    = 400
 	killsSeconds = 2
@@ -390,8 +390,8 @@ func (k *kill) checkLogs(t *testing.T, run *record.Run) {
 	}
 }
 
-// checkMembers starts the members on the data that keep preserved, and checks that they have at
-// least the recorded writes.
+// checkMembers starts the members on the data that the method `keep` preserved, and checks that
+// they have at least the recorded writes.
 func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 	if len(k.savedFolders) < 3 {
 		if recorded > 0 {

@@ -70,7 +70,8 @@ func (w *watched) touched() bool {
 	return n > 0
 }
 
-// mainWithin calls Main for a command that must not block, and fails the test if it does.
+// mainWithin calls Main for a command that must not block, and fails the test if the command
+// blocks.
 func mainWithin(t *testing.T, args ...string) (code int, output string) {
 	t.Helper()
 	type result struct {
@@ -241,7 +242,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 			t.Fatal(err)
 		}
 		// The folder contains a dangling link. The command must write neither into the folder nor
-		// to the link.
+		// to the target of the link.
 		for _, given := range []string{out, filepath.Join(out, "run.json")} {
 			if code, said := mainWithin(t, append(args, "--out", given)...); code == command.ExitSuccess || !strings.Contains(lastLine(said), given) {
 				t.Errorf("%q into %s: exit code %d, %q", args, given, code, said)

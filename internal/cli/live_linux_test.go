@@ -89,8 +89,8 @@ func (s *terminal) setModes(m unix.Termios) {
 	}
 }
 
-// command returns a command that runs a scenario with a short trial and then a long one. It uses
-// the terminal for its input and its progress, and is in the terminal's foreground.
+// command returns a command that runs a scenario with a short trial and then a long one. The
+// command uses the terminal for its input and its progress, and runs in the terminal's foreground.
 func (s *terminal) command(args ...string) *exec.Cmd {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "live.yaml")
@@ -146,8 +146,8 @@ func (s *terminal) latest() []string {
 
 var colours = regexp.MustCompile("\x1b\\[[0-9]*m")
 
-// startWithKeys starts a run on a terminal with 80 columns, and waits until the run reads keys. modes
-// is the terminal's mode before the start.
+// startWithKeys starts a run on a terminal with 80 columns, and waits until the run reads keys. The
+// result `modes` is the terminal's mode before the start.
 func startWithKeys(t *testing.T) (s *terminal, c *exec.Cmd, modes unix.Termios) {
 	t.Helper()
 	s = openTerminal(t, 80)
@@ -228,7 +228,8 @@ func TestLiveViewOnATerminal(t *testing.T) {
 }
 
 // TestLiveViewEndedBySignals checks the terminal's mode after signals. A killed program cannot
-// restore it; then only echo and line editing are off, and stty sane restores them.
+// restore the mode. In this case, only echo and line editing remain off, and `stty sane` switches
+// them on again.
 func TestLiveViewEndedBySignals(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*terminal, *exec.Cmd){
@@ -336,7 +337,8 @@ func TestLiveViewWithoutKeys(t *testing.T) {
 	s.finish(c, modes)
 }
 
-// TestProgressLinesOnATerminal checks that the cursor never moves with --progress lines.
+// TestProgressLinesOnATerminal checks that, with the flag `--progress lines`, the program never
+// moves the cursor.
 func TestProgressLinesOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := openTerminal(t, 80)

@@ -54,8 +54,8 @@ func TestModeAfterImmediateEnd(t *testing.T) {
 	})
 }
 
-// TestLiveViewWithAPager gives the terminal the mode of another process, as a pager does that reads
-// the program's output. The program then reads no keys, and does not replace this mode.
+// TestLiveViewWithAPager changes the terminal's mode as a pager does that reads the program's
+// output. While this mode is set, the program reads no keys and does not change the mode.
 func TestLiveViewWithAPager(t *testing.T) {
 	t.Parallel()
 	t.Run("pager ends first", func(t *testing.T) {

@@ -36,7 +36,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			return nil
 		},
-		// [!long] stop ends a script in CI, before the part that only make test-long runs.
+		// In CI, the line `[!long] stop` ends a script before the part that only `make test-long`
+		// runs.
 		Condition: func(name string) (bool, error) {
 			if name != "long" {
 				return false, fmt.Errorf("unknown condition %q", name)

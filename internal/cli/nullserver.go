@@ -149,8 +149,9 @@ func (a *commandLine) readFile(path string) ([]byte, error) {
 	return b, err
 }
 
-// listen opens one listener per member. The first member gets the address first, and the other
-// members get the ports that follow. If the port in first is 0, every member gets a free port.
+// listen opens one listener per member. The first member listens at the address in the parameter
+// `first`, and the other members listen at the ports that follow. If the port in this address is 0,
+// every member gets a free port.
 func listen(first string, members int) ([]net.Listener, error) {
 	host, text, err := net.SplitHostPort(first)
 	port, bad := strconv.ParseUint(text, 10, 16)

@@ -42,8 +42,8 @@ type kubernetesFlags struct {
 	names     []string       // of the flags that are valid only with --on kubernetes
 }
 
-// register registers the flags, and those that the function `more` registers. The other parameters
-// describe --on, --namespace, and which image is the default.
+// register registers the flags, and calls the function `more`, which registers further flags. The
+// other parameters describe the flags --on and --namespace, and the default of --image.
 func (k *kubernetesFlags) register(r command.Flags, on, namespace, image string, more func()) {
 	known := map[string]bool{"on": true}
 	r.Set.VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
@@ -96,8 +96,8 @@ func (p *pods) registerForHosts(r command.Flags) {
 	})
 }
 
-// register registers the flags that all commands with agents in pods have, and those that the
-// function `more` registers.
+// register registers the flags that all commands with agents in pods have, and calls the function
+// `more`, which registers further flags.
 func (p *pods) register(r command.Flags, on string, more func()) {
 	p.options.CPU, _ = kubernetes.ParseShare("1")      // a valid quantity
 	p.options.Memory, _ = kubernetes.ParseShare("1Gi") // a valid quantity
@@ -184,7 +184,7 @@ func (p *pods) place(s *scenario.Scenario) error {
 func (p *pods) dial(ctx context.Context, h *scenario.Host) (*agent.Remote, error) {
 	p.createMutex.Lock()
 	defer p.createMutex.Unlock()
-	if p.remotes == nil { // the first call; later calls return the same error
+	if p.remotes == nil { // only the first call creates pods; if it fails, later calls return its error
 		p.remotes, p.ready = map[string]*agent.Remote{}, map[string]kubernetes.ReadyPod{}
 		if p.created, p.startErr = kubernetes.CreatePods(ctx, p.options); p.startErr == nil {
 			p.startErr = p.created.Ready(ctx, p.startSession)
@@ -209,7 +209,8 @@ func (p *pods) startSession(ctx context.Context, pod kubernetes.ReadyPod) error 
 	return nil
 }
 
-// remove ends the sessions and deletes the pods. It joins the error from deleting them to err.
+// remove ends the sessions and deletes the pods. It returns err joined with any error from the
+// deletion.
 func (p *pods) remove(err error) error {
 	if p.created == nil {
 		return err

@@ -63,8 +63,8 @@ latency by cumulative key number, and a summary of all trials.`,
 	return c
 }
 
-// reportInFull writes a report. When interrupted, it first finishes the files, so that no folder
-// contains an incomplete report.
+// reportInFull writes a report. If it is interrupted, it first finishes the files, so that no
+// folder contains an incomplete report.
 func (a *commandLine) reportInFull(ctx context.Context, f *reportFlags, dirs []string) error {
 	if f.out == "" {
 		return a.report(f, dirs)
@@ -144,8 +144,8 @@ func (f *reportFlags) checkFlags(runs int) error {
 	return nil
 }
 
-// write writes the report to standard output or into the folder that --out names. run joins all
-// runs.
+// write writes the report to standard output or into the folder that --out names. The parameter
+// `run` contains the trials of all runs.
 func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run, comparisons []*compare.Comparison) error {
 	if f.format == "dbtester" {
 		return report.Dbtester(a.Stdout, run, f.out)
@@ -207,7 +207,8 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 	return nil
 }
 
-// textPart returns the part for a text. Standard output may be a terminal, which shows colours.
+// textPart returns the part for a report in the format text. The text has colours if it is printed
+// to standard output and standard output is a terminal.
 func (a *commandLine) textPart(finding report.Finding, standardOutput bool) part {
 	return part{name: "report.txt", write: func(w io.Writer) error {
 		if standardOutput {

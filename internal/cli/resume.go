@@ -67,8 +67,8 @@ func (a *commandLine) loadResumedRun(f *runFlags, args []string) (_ *preparedRun
 	return t, nil
 }
 
-// recordedOptions returns the options with which a run was started. It takes only a password from
-// set, because records contain no passwords.
+// recordedOptions returns the options with which a run was started. From the assignments in `set`,
+// it takes only a password, because records contain no passwords.
 func recordedOptions(run *record.Run, set []scenario.Assignment) (scenario.Options, error) {
 	o := scenario.Options{Scale: run.Scale, Store: run.CommandLine.Store, Version: run.CommandLine.Version, Exec: run.CommandLine.Exec}
 	if u := run.RepeatRule; u != nil {

@@ -24,7 +24,8 @@ type cut struct {
 	kept map[string]string // completed trials in run.json, and the contents of their files, by path
 }
 
-// part runs the command until its output contains the text awaited, and then sends the signal.
+// part runs the command, waits until the output contains the text `awaited`, and then sends the
+// signal.
 func (c *cut) part(t *testing.T, awaited string, signal syscall.Signal, args ...string) {
 	t.Helper()
 	b := start(t, append([]string{"run"}, args...)...)

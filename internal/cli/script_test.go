@@ -259,7 +259,7 @@ func oneObject(text string) (map[string]any, error) {
 	return object, nil
 }
 
-// fieldOf returns the value of a field as JSON, but a string without its quotes.
+// fieldOf returns the value of a field as JSON. It returns a string without its quotes.
 func fieldOf(object map[string]any, path string) (string, error) {
 	var at any = object
 	for _, name := range strings.Split(path, ".") {

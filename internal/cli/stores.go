@@ -49,7 +49,7 @@ operations, and what each consistency level really guarantees.
 	return c
 }
 
-// storeInfo describes a store for `stores`. --format json prints its fields.
+// storeInfo describes a store for the command `stores`, which prints the fields with --format json.
 type storeInfo struct {
 	Name string `json:"name"`
 	// BuiltIn reports whether members run from the quorumbench binary. Their version is

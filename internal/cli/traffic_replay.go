@@ -152,8 +152,8 @@ func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, err
 	return again, nil
 }
 
-// scenario returns a scenario with one trial on the cluster that the flags select. The method
-// describe completes the load after the recording has been read.
+// scenario returns a scenario with one trial on the cluster that the flags select. The load is
+// incomplete until the recording has been read and the method `describe` is called.
 func (f *replayFlags) scenario(a *commandLine) (*scenario.Scenario, error) {
 	f.preset.SetDerived("target", f.Target.String())
 	f.preset.SetDerived("rate", "1")

@@ -26,7 +26,7 @@ program reads and writes.`,
 	return c
 }
 
-// versions is the result of `version`. --format json prints its fields.
+// versions is the result of the command `version`, which prints the fields with --format json.
 type versions struct {
 	command.Build
 	BuiltIn     []builtInServer `json:"built_in_servers"`

@@ -1,7 +1,7 @@
 // Package files reads files that other users may have written. It also stores the blocks of
 // append-only files in frames, so that the earlier blocks remain readable after a crash at any
 // moment. CleanEnviron builds the environment of the programs that quorumbench starts, without
-// variables that are meant for other programs.
+// variables that might change how these programs behave.
 package files
 
 import (

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// Capabilities describes what a store can do. Scenarios are validated against it, and tables
-// and documentation are generated from it. The maps whose names start with No contain sentences
-// that explain why the store lacks a capability. They are set only where an explanation is
-// needed, for example if a proxy's protocol has a request but the proxy implements it
-// incorrectly.
+// Capabilities describes what a store can do. Scenarios are validated against it, and tables and
+// documentation are generated from it. The maps whose names start with No contain sentences that
+// explain why the store lacks a capability. Such a map has an entry only where an explanation is
+// needed, for example if a proxy's protocol has a request but the proxy implements it incorrectly.
 type Capabilities struct {
 	// Operations maps each supported operation to the store's request, such as "KV.Put".
 	Operations   map[Kind]string
@@ -51,8 +50,8 @@ type Capabilities struct {
 	// Disk is the store's requirement for the disk that holds its log, or nil if no requirement is
 	// known.
 	Disk *DiskRule
-	// Hosts contains the store's requirements for its members' machines, or nil if they are those
-	// of another store or unknown.
+	// Hosts contains the store's requirements for its members' machines, or nil if the requirements
+	// are unknown or are the same as those of another store.
 	Hosts *HostRules
 	// UpgradeConditions is a sentence about the conditions for a version upgrade. It is empty if
 	// the store has no conditions.
@@ -67,7 +66,7 @@ type Capabilities struct {
 	EnvironmentVariables map[string]string
 }
 
-// NonVoters describes the members of a store that have no vote (NonVoter).
+// NonVoters describes the members of a store that have no vote (see NonVoter).
 type NonVoters struct {
 	Name string // the store's term for such a member, such as learner
 	// ForwardsRequests is set if these members forward writes and linearizable reads to the leader,
@@ -161,7 +160,7 @@ func (f Feature) String() string {
 
 // CheckOperation returns nil if the named store supports the operation at the given consistency
 // level. If not, it returns an error that is a sentence about the missing capability. The level is
-// None for an operation that is not a read.
+// NoConsistency for an operation that is not a read.
 func (c Capabilities) CheckOperation(store string, k Kind, level Consistency) error {
 	if reason, ok := c.NoOperations[k]; ok {
 		return fmt.Errorf("the operation %s is refused: %s", k, reason)

@@ -5,8 +5,8 @@ import "time"
 // HostRules contains a store's requirements for the machines of its members, and for the network
 // between them.
 type HostRules struct {
-	// Record is the size in bytes of one write to the store's log, which is synced before the next
-	// one. Written describes such a write, in words that can follow "writes".
+	// Record is the size in bytes of one write to the store's log. The store syncs the log after
+	// each such write. Written describes such a write, in words that can follow "writes".
 	Record  int
 	Written string
 	// Disk limits the times of these writes.
@@ -76,8 +76,8 @@ func (q HostQuantity) Pairwise() bool {
 	return q == MeanRoundTrip || q == P99RoundTrip || q == ClockDifference
 }
 
-// Measured contains the measured times from which settings are computed. It contains the largest
-// value of all hosts and all pairs of hosts. A time is 0 if it was not measured.
+// Measured contains the measured times from which settings are computed. Each time is the maximum
+// over all hosts or all pairs of hosts, or 0 if it was not measured.
 type Measured struct {
 	MeanRoundTrip, P99RoundTrip time.Duration
 	P99Write, LongestWrite      time.Duration // times until a write was durable

@@ -15,7 +15,7 @@ type MemberPlace struct {
 	Host  string // an IP address
 	Ports []int  // at least store.PortsPerMember ports
 	Dir   string // absolute path of the member's folder, which the caller creates
-	// PeerTLS makes members use TLS with each other (store.SecuredPeers).
+	// PeerTLS makes members use TLS with each other (see store.SecuredPeers).
 	PeerTLS bool `json:",omitempty"`
 }
 

@@ -11,9 +11,11 @@ const (
 	ReadCommitted Isolation = iota
 	// RepeatableReads commits only if none of the keys that were read has changed since then.
 	RepeatableReads
-	// Serializable also reads all keys at the same revision.
+	// Serializable gives the guarantee of RepeatableReads. In addition, it reads all keys at the
+	// same revision.
 	Serializable
-	// SerializableSnapshot also commits only if none of the keys to be written has changed.
+	// SerializableSnapshot gives the guarantees of Serializable. In addition, it commits only if
+	// none of the keys to be written has changed.
 	SerializableSnapshot
 	NumIsolations
 )
@@ -29,8 +31,8 @@ func ParseIsolation(s string) (Isolation, error) {
 	return Isolation(i), err
 }
 
-// Locker is the kind of lock that serializes optimistic transactions. A transaction also makes its
-// comparisons at commit. The names are the same as in etcd's benchmark.
+// Locker is the kind of lock that serializes optimistic transactions. Even with a lock, a
+// transaction makes its comparisons when it commits. The names are the same as in etcd's benchmark.
 type Locker uint8
 
 // The lockers.

@@ -32,7 +32,7 @@ func serve(t testing.TB, script string, o store.NullOptions) string {
 }
 
 // patience is the timeout of operations that must get a reply even on a very slow machine. No test
-// waits until it has passed.
+// waits for the whole timeout.
 const patience = 2 * time.Minute
 
 func base(kind kv.Kind, level kv.Consistency) scenario.Load {
@@ -110,9 +110,9 @@ func lawOf(r *load.Result) float64 {
 	return float64(m.Done) / m.Seconds * m.MergedCell().Response.Mean() / 1e9
 }
 
-// eachLoops runs a test with 1, 2 and 4 event loops, or in CI with two of these numbers. The results
-// must not depend on the number of event loops. CI leaves out numbers above the number of CPUs,
-// because loops that share a CPU wait for each other.
+// eachLoops runs a test with 1, 2 and 4 event loops. In CI, it uses only two of these numbers. The
+// results must not depend on the number of event loops. CI leaves out numbers above the number of
+// CPUs, because loops that share a CPU wait for each other.
 func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
 	all := slices.DeleteFunc([]int{1, 2, 4}, func(n int) bool { return n > runtime.NumCPU() && !settle.Long() })
 	for _, loops := range settle.Sample(t, 2, all) {
@@ -291,9 +291,9 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		if m.Due != 15_000 || m.Succeeded() != 15_000 || m.Lateness == nil || m.Lateness.TotalCount() != 15_000 {
 			t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
 		}
-		// An operation that was due in the window but done after the window was due at most one
-		// maximum response time before the end of the window. An operation that was due before the
-		// window but done in the window was carried in.
+		// Some operations are due in the window but end after it. These operations are due at most
+		// one maximum response time before the end of the window. The operations that are due
+		// before the window but end in the window are carried in.
 		slowest := float64(m.MergedCell().Response.Max()) / 1e9 * 1.001
 		after, before := uint64(5000*slowest)+1, m.InFlightAtStart
 		if m.Done+after < 15_000 || m.Done > 15_000+before || m.Seconds != 3 {

@@ -16,7 +16,8 @@ type Assignment struct {
 	Load  scenario.Load
 	Store string // name of the store
 	// Access describes how to reach the cluster. It contains the names of certificate files, and
-	// possibly the name of an environment variable with a password. The worker reads them.
+	// possibly the name of an environment variable with a password. The worker reads these files
+	// and this variable.
 	Access scenario.RunningCluster
 	// Endpoints are the target's current endpoints, each as HOST:PORT. Connection i uses the
 	// endpoint with index i modulo the number of endpoints.

@@ -57,13 +57,13 @@ func (p *plan) check(ctx context.Context) error {
 	return p.checkOneHistory(ctx, first.Key)
 }
 
-// UnreadyError lists the endpoints that cannot serve a load, and why.
+// UnreadyError lists the endpoints that cannot serve a load, and the reasons.
 type UnreadyError struct {
 	Endpoints []string
 	Errs      []error // the reason for each endpoint
 }
 
-// Error returns the reason for the first endpoint.
+// Error returns the text of the first endpoint's error.
 func (e *UnreadyError) Error() string { return e.Errs[0].Error() }
 
 // Unwrap returns all reasons.

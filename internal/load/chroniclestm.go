@@ -62,7 +62,8 @@ func (c *chronicle) LockChanged(ev *store.Event, client uint32, began, now int64
 }
 
 // recordRelease records the end of a client's hold on the lock, whatever the outcomes of the
-// release and of the transaction are. A hold whose end is not recorded proves nothing.
+// release and of the transaction are. Without this record, the history would not show that the hold
+// lasted any longer than its acquisition.
 func (c *chronicle) recordRelease(o *history.Op) {
 	h, ok := c.holds[o.Session]
 	if !ok {
@@ -109,8 +110,8 @@ func (c *chronicle) recordSTM(phase measure.Phase, n uint64, ev *store.Event, o 
 		c.recorder.Add(o)
 	}
 	o.Written, o.Expected, o.Read = history.Absent, 0, history.UnknownValue
-	// At these levels, the contacted member checks a transaction without writes against its local
-	// data.
+	// At isolation levels below serializable, the contacted member checks a transaction without
+	// writes against its local data.
 	if writes == 0 && c.src.stm.Isolation < kv.Serializable {
 		o.Consistency = kv.Local
 	}

@@ -30,8 +30,8 @@ const (
 const (
 	maxFruitlessTries = 6
 	firstRetryPause   = 100 * time.Millisecond
-	// refusedShare is the maximum share of refused operations in one second. If the share is
-	// larger, the try ends, and the next try is slower.
+	// refusedShare is the maximum share of refused operations in a one-second interval. If the
+	// share is larger, the try ends, and the next try is slower.
 	refusedShare = 0.05
 	// backoffFactor is the rate of the next try divided by the rate that the store accepted in the
 	// previous try.
@@ -142,8 +142,8 @@ func onlyRefused(t *measure.Totals) bool {
 	return true
 }
 
-// isTooFast reports whether a second is a reason to abort a try: all operations failed, or too many
-// were refused.
+// isTooFast reports whether the results of a one-second interval are a reason to abort a try: all
+// operations failed, or too many were refused.
 func isTooFast(s *measure.Second) bool {
 	failed, all := uint64(0), uint64(0)
 	for o := range kv.NumOutcomes {
@@ -191,8 +191,8 @@ func (p *plan) repeat(ctx context.Context, operation scenario.Operation, remaini
 	}
 }
 
-// try runs a load once, until the load has ended or the results of one second show that the load is
-// too fast for the store.
+// try runs a load once, until the load has ended or the results of a one-second interval show that
+// the load is too fast for the store.
 func (p *plan) try(ctx context.Context, l scenario.Load, reports Reports, wrapSource func(*source) engine.Source) (*Result, error) {
 	attempt := *p
 	attempt.Load, attempt.Shard, attempt.Preloaded, attempt.Endpoints, attempt.length = l, Shard{}, nil, p.preparationEndpoints(), 0

@@ -13,6 +13,6 @@ func (w *Local) Portable() {
 	}
 }
 
-// Bounded limits how many bytes of seconds a job of Workers stores while it waits for a slow
-// worker.
+// Bounded limits the total size of the seconds, in bytes, that a job of Workers stores while it
+// waits for a slow worker.
 func Bounded(j Job, most int) { j.(*jobs).merger.maxWaitingBytes = most }

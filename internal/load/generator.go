@@ -141,8 +141,8 @@ func (g *generator) record() *history.Recorder {
 
 // handlePhaseChange handles a phase change on a loop's thread. It returns a function that reads
 // counters. The loop calls this function later, because reading counters takes longer than
-// everything else that a loop does when its window opens, and would delay the other workers on the
-// machine.
+// everything else that a loop does when its window opens. An immediate call would delay the other
+// workers on the machine.
 func (g *generator) handlePhaseChange(loop int, m engine.PhaseChange) (readCounters func()) {
 	loadMark := PhaseChange{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
 	decides := g.phaseChanges.addPhaseChange(loadMark)
@@ -306,7 +306,7 @@ func (g *generator) stop() {
 	}
 }
 
-// collect receives the seconds of the loops until all have ended.
+// collect receives the seconds of the loops until all loops have ended.
 func (g *generator) collect() {
 	if g.plan.inAgent {
 		LowerPriorityInAgent(&g.plan.Load)

@@ -22,8 +22,8 @@ var (
 // Several replies can arrive at the same time, each in several parts.
 //
 // listings checks that every key is inside the interval and in order. Checking every value would
-// cost more than reading it. So after listings has checked all values in a reply with n keys, it
-// checks only the keys in the next n-1 replies. On average, it checks one value per reply.
+// cost more than reading the replies. So after listings has checked all values in a reply with n
+// keys, it checks only the keys in the next n-1 replies. On average, it checks one value per reply.
 //
 // If operations are recorded (keepsKeys), listings stores every key with the identity of its value,
 // and verification checks all these values.
@@ -180,9 +180,9 @@ func (s *source) interval() (first, end []byte) {
 // contain keys from other programs.
 func (s *source) rangesOverKeySpace() bool { return len(s.load.RangeKey) == 0 }
 
-// checkRange checks the reply to a range. The keys must be inside the interval, in order, and no
-// more than the limit. Their values must have been written to these keys. If all keys of the key
-// space exist, the reply must contain every key of the interval.
+// checkRange checks the reply to a range. The keys must be inside the interval and in order, and
+// their number must not exceed the limit. Their values must have been written to these keys. If all
+// keys of the key space exist, the reply must contain every key of the interval.
 func (s *source) checkRange(number uint64, level kv.Consistency, ev *store.Event) kv.Outcome {
 	first, end := s.interval()
 	if first == nil {

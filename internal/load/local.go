@@ -23,7 +23,7 @@ type Local struct {
 	Stores func(name string) (store.Store, error)
 	// Access returns the access that an assignment describes. If it is nil, ReadAccess is used.
 	Access func(*scenario.RunningCluster) (store.Access, error)
-	// Script replaces the operations in the Assignment, unless it is nil.
+	// Script replaces the operations in the Assignment, unless Script is nil.
 	Script app.Script
 	// InAgent is set if a controller waits for this process's heartbeats.
 	InAgent bool

@@ -13,8 +13,8 @@ import (
 
 // For each key that is bound to a session, the history contains a delete that may have been
 // executed. This delete is invoked after all operations of the load. If the end of the session was
-// confirmed by a reply, the history also contains the deletion of the key's version, at a later
-// revision than the version.
+// confirmed by a reply, the history also contains the deletion of the key's version. The revision
+// of this deletion is later than the revision of the version.
 func TestSessionsEndInTheHistory(t *testing.T) {
 	t.Parallel()
 	l := base(kv.Ephemeral, kv.NoConsistency)

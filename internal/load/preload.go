@@ -16,7 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// preloadRounds is how many times the preload tries to write the keys without an acceptable reply.
+// preloadRounds is the number of passes in which the preload tries to write the keys. Each pass
+// after the first writes only the keys for which the previous pass received no acceptable reply.
 const preloadRounds = 3
 
 // preload implements Worker.Preload.

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// eachProtocol runs a test with the null server of every store that has a null server, or in CI with
-// three of them.
+// eachProtocol runs a test with the null server of every store that has a null server. In CI, it
+// runs the test with only three of these servers.
 func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, plan func(scenario.Load) task)) {
 	t.Helper()
 	eachServer(t, o, func(t *testing.T, start func() func(scenario.Load) task) { test(t, start()) })

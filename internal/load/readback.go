@@ -35,7 +35,8 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 	return 0, err
 }
 
-// readKeys reads each key in the key space, or only the keys in Only if this field is set.
+// readKeys reads each key in the key space. If the field p.Only is set, it reads only the keys in
+// that set.
 func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64, err error) {
 	left := fullSet(p.Load.KeySpace)
 	if p.Only != nil {

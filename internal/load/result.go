@@ -23,8 +23,8 @@ type Result struct {
 	Measured, Warmup *measure.Totals
 }
 
-// Ending is the part of a result that the seconds do not contain. It describes the end of one loop,
-// of one worker, or of several workers together.
+// Ending is the part of a result that the one-second records do not contain. It describes the end
+// of one loop, of one worker, or of several workers together.
 type Ending struct {
 	Loops int // number of event loops
 	// Opened is the time on the worker's clock at which the window opened, or zero if it never
@@ -37,9 +37,9 @@ type Ending struct {
 	// nanoseconds. It is 0 for the clock of this machine. The code that corrects the times sets
 	// this field.
 	ClockBound int64
-	// WarmupSeconds is the length of a closed loop's warm-up that could be extended until the
-	// throughput was steady. Steady is set if the throughput became steady. Both are nil if the
-	// load had no such warm-up.
+	// WarmupSeconds and Steady are nil unless the load is a closed loop whose warm-up could be
+	// extended until the throughput was steady. WarmupSeconds is the length of this warm-up. Steady
+	// is true if the throughput became steady.
 	WarmupSeconds *float64
 	Steady        *bool
 	// Interrupted is set if the window was closed early.
@@ -170,9 +170,10 @@ func (g *Merger) Add(part int, s *measure.Second) {
 	g.collector.Add(part, s)
 }
 
-// maxWaiting is the maximum total size, in bytes, of the seconds that cannot be merged because one
-// part has not reported the earliest of them yet. For most loads, this is enough for half an hour,
-// which is much longer than the delay that slow operations can cause before they time out.
+// maxWaiting is the maximum total size, in bytes, of the one-second records that cannot be merged
+// because one part has not reported the earliest of these seconds yet. For most loads, this is
+// enough for half an hour, which is much longer than the delay that slow operations can cause
+// before they time out.
 const maxWaiting = 64 << 20
 
 // Copy adds a copy of the next second of a part. If too many seconds wait for one part, Copy sets

@@ -22,13 +22,13 @@ const (
 	maxReadPause  = 100 * time.Millisecond
 )
 
-// settleMark marks the numbers of the values that settle writes. The other bits of such a number
-// are a counter.
+// settleMark marks the number of each value that the function settle writes. The other bits of such
+// a number are a counter.
 const settleMark = preloadMark | warmupMark
 
 // settle waits until the load's endpoints have caught up with the preload. This is needed if the
-// load has reads that may return old data. settle writes one more value after all others. A member
-// that serves this value has applied all earlier writes.
+// load has reads that may return old data. For this purpose, it writes one more value after all
+// others. A member that serves this value has applied all earlier writes.
 func (p *plan) settle(ctx context.Context) error {
 	levels := staleLevels(&p.Load)
 	if len(levels) == 0 {
@@ -136,8 +136,8 @@ func (p *plan) awaitLastWrite(ctx context.Context, endpoint string, level kv.Con
 	}
 }
 
-// execute executes one operation at an endpoint. It returns an error also if the store replied that
-// the operation failed.
+// execute executes one operation at an endpoint. If the store replies that the operation failed,
+// execute returns an error, too.
 func (p *plan) execute(ctx context.Context, endpoint string, op *store.Op) (store.Event, error) {
 	ev, err := p.dialer().RunOperation(ctx, endpoint, p.store.Codecs(p.access), op)
 	switch {

@@ -146,7 +146,8 @@ func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 	}
 }
 
-// counted holds, for each second, the number of operations that were due.
+// counted holds, for each second, a text with the number of operations that were due and the number
+// of connections.
 type counted struct{ due []string }
 
 func (c *counted) add(s *measure.Second) {

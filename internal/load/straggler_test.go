@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// reporting is a worker that reports seconds until it has reported `most` of them or is stopped.
+// reporting is a worker that reports one-second records until it has reported `most` of them or is
+// stopped.
 type reporting struct {
 	load.Worker
 	most int
@@ -44,7 +45,7 @@ func (j reportingJob) Run(ctx context.Context, begin time.Time) (*load.Result, e
 	return &load.Result{Ending: e}, nil
 }
 
-// wide returns a second whose histograms contain many different times.
+// wide returns a one-second record whose histograms contain many different times.
 func wide() *measure.Second {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := &measure.Second{Phase: measure.Measured}
@@ -60,9 +61,9 @@ func wide() *measure.Second {
 	return s
 }
 
-// A worker that stops reporting without failing must not delay the per-second results of the other
-// workers without limit. Such a worker is cut off, and the result contains its name. The load ends
-// after the last second that all workers have reported.
+// If a worker stops reporting but does not fail, it must not delay the per-second results of the
+// other workers indefinitely. Such a worker is cut off, and the result contains its name. The load
+// ends after the last second that all workers have reported.
 func TestSilentWorkerIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := load.Workers{

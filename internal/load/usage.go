@@ -45,7 +45,7 @@ type usage struct {
 	mu    sync.Mutex
 	first counters
 	last  counters
-	rss   int64               // peak in bytes, up to the last close
+	rss   int64               // peak memory in bytes, until the last loop closed the window
 	sched map[int]probe.Sched // for each loop: the counters when the loop opened the window
 	sum   probe.Sched
 }
@@ -71,7 +71,8 @@ func newUsage() *usage { return &usage{limits: probe.OwnCPUGroups(), sched: map[
 
 // readCounters is called on each loop's thread after the loop has opened or closed its window. It
 // always reads the thread's counters. It reads the counters of the process and of the machine only
-// if decides is set, which is the case at the first opening and at the last close.
+// if `decides` is set, which is the case when the first loop opens the window and when the last
+// loop closes it.
 func (u *usage) readCounters(loop int, m engine.PhaseChange, decides bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -53,8 +53,8 @@ func (p *plan) watchMode() kv.WatchMode {
 	return can.ResolveMode(p.Load.Watch.Mode)
 }
 
-// add adds the watchers of loop i of n loops to the loop's configuration. The chronicle h records
-// their events. It may be nil.
+// add adds the watchers of loop i of n loops to the loop's configuration. The chronicle `h`, which
+// may be nil, records the watchers' events.
 func (w *loadWatchers) add(c *engine.Config, src *source, h *chronicle, i, n int, caughtUp func()) {
 	src.board = w.board
 	if w.scripted != nil {

@@ -124,7 +124,8 @@ func (c *cuttable) serve(t *testing.T, to string) (endpoint string) {
 	return l.Addr().String()
 }
 
-// eventually polls until ok returns true. It fails the test if that takes longer than patience.
+// eventually polls until ok returns true. It fails the test if that takes longer than the constant
+// `patience`.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); runtime.Gosched() {

@@ -102,9 +102,9 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r settle.Reporter) {
 		t.Fatalf("%v, %+v", m.Outcomes, m.Watch)
 	}
 	due, sent := m.Watch.FromDue, m.Watch.FromSent
-	// The server stalls for a quarter of the 2 s. Puts that are due during the stall wait until its
-	// end, except the first ten, which are sent before. A busy machine increases both times; the
-	// test with the simulated engine has no such delays.
+	// The server stalls for a quarter of the load's 2 s. Puts that are due during the stall are
+	// sent after its end, except for the first ten, which are sent at once. A busy machine
+	// increases both times; the test with the simulated engine has no such delays.
 	atLeast(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.376e9)
 	atLeast(t, "the mean wait to be sent", due.Mean()-sent.Mean(), 0.056e9)
 	if sent.ValueAtQuantile(90) > 250_000_000 || !sentAll {

@@ -232,8 +232,8 @@ func (j *jobs) Connect(ctx context.Context) error {
 	return err
 }
 
-// All workers begin at the same time. The start time must be far enough in the future, so that all
-// workers receive it in time. The lead time is the time that reading the workers' clocks took,
+// All workers begin at the same time. The start time must be far enough in the future that all
+// workers receive it in time. The lead time is the time that it took to read the workers' clocks,
 // multiplied by startDelayFactor, but at least minStartDelay.
 const (
 	minStartDelay    = 50 * time.Millisecond

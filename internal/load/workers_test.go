@@ -337,7 +337,7 @@ func (noClock) Clock(context.Context) (time.Time, error) {
 	return time.Time{}, errors.New("no time")
 }
 
-// Workers that cannot agree on a start time disconnect.
+// If workers cannot agree on a start time, they disconnect.
 func TestWorkersWithoutAClockEnd(t *testing.T) {
 	t.Parallel()
 	server := serveCounting(t)

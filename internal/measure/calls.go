@@ -28,11 +28,11 @@ type Calls struct {
 	Response *Histogram // times of the successes in nanoseconds
 	Service  *Histogram
 	// Limit is the longest response time that the application tolerates, in nanoseconds. 0 means
-	// that there is no bound. Late is the number of calls that exceeded the bound or failed.
+	// that there is no limit. Late is the number of calls that exceeded the limit or failed.
 	Limit int64
 	Late  uint64
 	// IsSpan is set if Calls describes not a kind of call but spans of time that consist of several
-	// calls, such as times without a leader. The sum of all calls does not include spans.
+	// calls, such as periods without a leader. The sum of all calls does not include spans.
 	IsSpan bool
 	// HandoverCalls is the number of successful calls that belong to handovers. FailoverCalls is
 	// the number of successful calls that belong to failovers. Neither number includes the calls
@@ -58,8 +58,8 @@ func (c *Calls) CountEnded(o kv.Outcome, response, service int64) {
 }
 
 // DropUnstarted adjusts Due after the window was interrupted: calls that had not started by the
-// time of the interruption count as not due. (Only the totals of the load count calls that became
-// due just before the interruption and had to wait.)
+// time of the interruption count as not due. (Some calls became due just before the interruption
+// and had to wait. They are counted only in the totals of the load.)
 func (c *Calls) DropUnstarted() {
 	c.Due = 0
 	for _, n := range c.Outcomes {

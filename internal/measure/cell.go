@@ -23,7 +23,7 @@ type Cell struct {
 	Series
 	Response *Histogram            // done - due of the successes
 	Service  *Histogram            // done - sent of the successes
-	Failed   [NumErrors]*Histogram // error - due of the failed operations, by kind of error
+	Failed   [NumErrors]*Histogram // time of error - due of the failures, by kind of error
 }
 
 // countHistograms returns the number of histograms in the cell.

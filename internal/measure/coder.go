@@ -43,8 +43,9 @@ var (
 	errTooManyHistograms = fmt.Errorf("the data contains more than %d histograms", maxHistograms)
 )
 
-// finish returns the first error while reading, if any. `what` is the name of the decoded object in
-// the error's text.
+// finish returns the first error that occurred while the data was read. If the data continues after
+// the decoded object, finish returns an error, too. `what` is the name of the decoded object in the
+// error's text.
 func (c *coder) finish(what string) error {
 	if c.err == nil && len(c.b) > 0 {
 		c.err = errors.New("the data continues after its expected end")
@@ -84,7 +85,7 @@ func (c *coder) number(n *uint64, limit uint64) {
 // noLimit is the limit for numbers whose value is not limited.
 const noLimit = 1<<64 - 1
 
-// maxWaitNS limits the sum of a time over all clients in a second, in nanoseconds.
+// maxWaitNS limits the total time, in nanoseconds, that all clients together waited in one second.
 const maxWaitNS = 1 << 56
 
 // counts encodes or decodes counts.

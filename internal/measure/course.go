@@ -6,8 +6,8 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 type WindowTimeline struct {
 	// Done, Definite and Indefinite are the counts from SlotDetail, for each slot of the window.
 	Done, Definite, Indefinite []uint32
-	// Members contains the pulses of the successes by the member that replied (0 if unknown).
-	// Operations contains the pulses by operation.
+	// Members contains one pulse of the successes for each member that replied (0 if unknown).
+	// Operations contains one pulse for each kind of operation.
 	Members    map[uint64]*Pulse
 	Operations map[OperationKey]*Pulse
 	// P99 is the p99 of the response times for each second in which operations became due.

@@ -7,8 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// If each write causes events at several watchers, only those percentiles of the events are known
-// for which the number of writes is large enough. The values of these percentiles do not change.
+// If each write causes events at several watchers, a percentile of the events is known only if the
+// number of writes is large enough for this percentile. The values of the known percentiles do not
+// change.
 func TestGroupedKeepsPercentilesThatCausesSupport(t *testing.T) {
 	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(7, 8))

@@ -1,15 +1,15 @@
 package measure
 
 // A LiveSteps counts times during the current second. To record a time, it needs a quarter of the
-// instructions that a Histogram needs. When the second is settled, the counts are added to
-// Histograms.
+// instructions that a Histogram needs. After the end of the second, Second.FlushLive adds the
+// counts to Histograms.
 type LiveSteps struct {
 	counts  [NumSteps]uint32
 	total   uint32
 	targets [2]**Histogram // pointers to the histograms to which the counts will be added
 }
 
-// Record counts one measured time, in nanoseconds, in the same step as the function Record.
+// Record counts one measured time, in nanoseconds, in the same step as the function Record does.
 func (l *LiveSteps) Record(ns int64) {
 	if uint64(ns) > Highest {
 		ns = inRange(ns)
@@ -47,22 +47,22 @@ func (l *LiveSteps) addToHistograms(fresh func() *Histogram) {
 // maxSpareSteps is the maximum number of LiveSteps that a loop keeps for later seconds.
 const maxSpareSteps = 64
 
-// LivePool allocates the LiveSteps for one loop. When another goroutine settles a second, it
-// returns the second's LiveSteps to the pool.
+// LivePool allocates the LiveSteps for one loop. When another goroutine calls Second.FlushLive, the
+// LiveSteps of that second return to the pool.
 type LivePool struct {
 	newHistogram func() *Histogram
 	spare        chan *LiveSteps
 }
 
-// NewLivePool returns a pool. Settle calls `fresh` if a second needs a histogram that does not
-// exist yet.
+// NewLivePool returns a pool. Second.FlushLive calls `fresh` if a second needs a histogram that
+// does not exist yet.
 func NewLivePool(fresh func() *Histogram) *LivePool {
 	return &LivePool{newHistogram: fresh, spare: make(chan *LiveSteps, maxSpareSteps)}
 }
 
-// NewSteps returns empty LiveSteps for a second. When the second is settled, the counts are added
-// to the histogram to which `target` points, and also to the histogram to which `secondTarget`
-// points, unless `secondTarget` is nil.
+// NewSteps returns empty LiveSteps for a second. Second.FlushLive adds the counts to the histogram
+// to which `target` points. If `secondTarget` is not nil, FlushLive also adds them to the histogram
+// to which `secondTarget` points.
 func (p *LivePool) NewSteps(s *Second, target, secondTarget **Histogram) *LiveSteps {
 	var l *LiveSteps
 	select {
@@ -75,8 +75,8 @@ func (p *LivePool) NewSteps(s *Second, target, secondTarget **Histogram) *LiveSt
 	return l
 }
 
-// FlushLive adds the counts in the second's LiveSteps to its histograms. A Collector settles each
-// second that it receives.
+// FlushLive adds the counts in the second's LiveSteps to the second's histograms. A Collector calls
+// FlushLive for each second that it receives.
 func (s *Second) FlushLive() {
 	for _, l := range s.live {
 		l.addToHistograms(s.pool.newHistogram)

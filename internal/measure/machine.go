@@ -19,10 +19,10 @@ type Machine struct {
 	CPULimit *float64 `json:"cpu_limit"`
 }
 
-// Difference describes the first difference of the machine from its previous description `earlier`,
-// in words that can follow "the machine has". It returns an empty string if the descriptions are
-// equal. It ignores the amount of memory, because the kernel reserves a different part of the
-// memory at each boot.
+// Difference describes the first difference between the machine and its previous description
+// `earlier`, in words that can follow "the machine has". It returns an empty string if the
+// descriptions are equal. It ignores the amount of memory, because the kernel reserves a different
+// part of the memory at each boot.
 func (m *Machine) Difference(earlier *Machine) string {
 	limit := func(m *Machine) string {
 		if m.CPULimit == nil {

@@ -37,8 +37,8 @@ type Tally struct {
 	Retries  uint64                 // number of restarts after a conflict, in successful STMs
 	Done     uint64                 // number of successes done in this period, with any due time
 	Misses   [kv.NumKinds]uint64    // Outcomes[kv.Miss] by operation
-	// Unattributed is the number of operations whose replies contained a pair of member and term
-	// that exceeded MaxReported
+	// Unattributed is the number of operations that are counted without the member and term in
+	// their replies, because there were too many different pairs (see MaxReported).
 	Unattributed uint64
 
 	Cells    []*Cell
@@ -104,7 +104,7 @@ type Second struct {
 	SlotDetail *SlotDetail
 
 	live []*LiveSteps // not yet added to the histograms
-	pool *LivePool    // the pool from which live was allocated
+	pool *LivePool    // the pool from which `live` was allocated
 }
 
 // Response returns the response times of the successes that became due in this second. If the
@@ -152,8 +152,8 @@ func (s *Second) merge(o *Second) {
 }
 
 // Counts holds the counts that are kept for a second, for a window and in a trial's result. The
-// JSON names are the names in the result. To add a count, add a field, add the field to the method
-// pointers, and count the events in the engine.
+// JSON names are the names in the result. To add a count, add a field, return a pointer to it from
+// the method `pointers`, and count the events in the engine.
 type Counts struct {
 	BytesIn  uint64 `json:"bytes_in"`
 	BytesOut uint64 `json:"bytes_out"`

@@ -51,8 +51,8 @@ func (g Gap) Length() int { return g.To - g.From }
 // Outage returns two gaps: `outage` is the longest gap that ends after the time `from` and begins
 // before the time `until`, and `before` is, for comparison, the longest gap between the times
 // `since` and `from`. All times are in milliseconds since the start of the window. ok is false if
-// the first gap is not an outage: its length compared with the earlier gaps can be due to chance.
-// An outage that lasts until the end of the window ends at the time `until`.
+// the first gap is not an outage, because judging by the earlier gaps, its length can be due to
+// chance. An outage that lasts until the end of the window ends at the time `until`.
 //
 // Example: the longest gap before a fault at 5000 is 3 ms. If no operation is done from 5002 to
 // 7100, the outage is [5002, 7100).
@@ -90,10 +90,10 @@ func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 		gapStart = at + 1
 	}
 	endGap(until)
-	// If gaps are random, their lengths are exponentially distributed: for some m, gaps that are m
-	// milliseconds longer are less frequent by the factor e. If two sets contain the same number of
-	// gaps, the longest gap of one set exceeds the longest gap of the other set by more than 7 m in
-	// only one of a thousand cases.
+	// If gaps are random, their lengths are exponentially distributed: for some number m, gaps that
+	// are m milliseconds longer are less frequent by the factor e. If two sets contain the same
+	// number of gaps, then in only one of a thousand cases the longest gap of one set exceeds the
+	// longest gap of the other set by more than 7*m milliseconds.
 	margin := 1
 	if gaps > 0 && gaps < silentMS {
 		margin = max(margin, int(math.Ceil(-7/math.Log(1-float64(gaps)/float64(silentMS)))))

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// pulse returns the pulse for a window with the given number of seconds. The iterator times yields
-// the times of the operations in nanoseconds.
+// pulse returns the pulse for a window with the given number of seconds. The iterator `times`
+// yields the time of each operation in nanoseconds.
 func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	all := make([]Second, seconds)
 	for i := range all {
@@ -29,9 +29,9 @@ func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	return p
 }
 
-// steady generates operations with random gaps that average `mean`. No operations occur from the
-// time `from` until `length` later. Before `from`, for the time `slope`, operations gradually
-// become less frequent.
+// steady generates operations with random gaps that average `mean`. From the time `from` to the
+// time from+length, no operations occur. Between from-slope and `from`, operations gradually become
+// less frequent.
 func steady(r *rand.Rand, mean, from, length, slope float64, until int64) func(func(int64) bool) {
 	return func(yield func(int64) bool) {
 		for at := 0.0; int64(at) < until; at += mean * r.ExpFloat64() {

@@ -13,8 +13,8 @@ const (
 	// MaxReportedInSecond is the maximum number of pairs that one loop distinguishes in a second.
 	// It is sufficient for seven members before and after an election.
 	MaxReportedInSecond = 16
-	// MaxReportedFailed is the maximum number of kinds of errors that one loop distinguishes by
-	// member and term in a load.
+	// MaxReportedFailed is the maximum number of combinations of member, term and kind of error
+	// that one loop distinguishes in a load.
 	MaxReportedFailed = 32
 )
 

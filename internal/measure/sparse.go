@@ -15,8 +15,8 @@ type Steps struct {
 	NonEmpty []Step // in ascending order of Index
 }
 
-// Step contains the number of times (Count) in the step with the number Index of a histogram. These
-// times are at least StepStart(Index) and less than StepStart(Index+1).
+// Step is the step of a histogram with the number Index. Count is how many recorded times are in
+// this step. These times are at least StepStart(Index) and less than StepStart(Index+1).
 type Step struct {
 	Index int
 	Count int64
@@ -28,16 +28,17 @@ func NonEmptySteps(h *Histogram) (s Steps) {
 	return s
 }
 
-// maxQueriedTimes is the maximum size of a histogram for which eachStep queries each time
-// individually. For a histogram with more times, eachStep copies all counts, which takes 240 KB.
+// maxQueriedTimes is the maximum number of recorded times in a histogram for which eachStep queries
+// these times one by one. If a histogram contains more times, eachStep copies all counts, which
+// takes 240 KB.
 const maxQueriedTimes = 256
 
 // eachStep calls `each` for every non-empty step of a histogram, in ascending order.
 //
-// The library gives access to the counts only by copying all of them. To avoid the copy, eachStep
-// queries the times in a histogram with at most maxQueriedTimes times individually: the first, the
-// second and so on, as percentiles. For example, it reads the four values of a histogram as the
-// percentiles 25, 50, 75 and 100.
+// The library gives access to the counts only by copying all of them. If a histogram is small (see
+// maxQueriedTimes), eachStep avoids the copy: it queries each recorded time individually, as a
+// percentile. For example, it reads the four values of a histogram as the percentiles 25, 50, 75
+// and 100.
 func eachStep(h *Histogram, each func(at int, n int64)) {
 	total := h.TotalCount()
 	if total > maxQueriedTimes {
@@ -178,7 +179,7 @@ func (s *Sum) Reset() {
 // Total returns the number of times.
 func (s *Sum) Total() int64 { return s.total }
 
-// CountAtLeast returns the number of times that are at least `ns` nanoseconds, or are in the same
+// CountAtLeast returns how many recorded times are at least `ns` nanoseconds, or are in the same
 // step as `ns`.
 func (s *Sum) CountAtLeast(ns int64) (n int64) {
 	if s.total > 0 {
@@ -234,7 +235,7 @@ func (s *Sum) Slowest(failed uint64) Figure {
 // the time with this rank. Ranks start at 1.
 func (s *Sum) valuesAtRanks(ranks []uint64) []int64 {
 	values := make([]int64, len(ranks))
-	at, cumulative := -1, uint64(0) // cumulative: number of times in all steps up to step at
+	at, cumulative := -1, uint64(0) // cumulative: sum of the counts of all steps up to `at`
 	for i, rank := range ranks {
 		if i > 0 && rank < ranks[i-1] {
 			at, cumulative = -1, 0

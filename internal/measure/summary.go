@@ -93,10 +93,10 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 	})
 }
 
-// DropUnsupported removes the percentiles for which the sample is too small if the samples are not
-// independent: every `groupSize` samples have a common cause. For example, a write with 10 watchers
-// causes 10 events. So MinBeyond writes, and therefore 100 events, must be above a percentile of
-// the events. `count` is the number of samples.
+// DropUnsupported is used if the samples are not independent, because each group of `groupSize`
+// samples has a common cause. It removes the percentiles for which the number of groups is too
+// small. For example, a write with 10 watchers causes 10 events. So MinBeyond writes, and therefore
+// 100 events, must be above a percentile of the events. `count` is the number of samples.
 func DropUnsupported(figures []Figure, count, groupSize uint64, percentiles ...float64) []Figure {
 	for i, p := range percentiles {
 		if figures[i].Known && !supports(p, count, groupSize) {
@@ -138,7 +138,8 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, valuesAtRank
 		rank := rankOf(p, count)
 		switch {
 		// If more than MinBeyond operations failed, the highest percentile for which the sample is
-		// large enough is failed. So are all percentiles above it.
+		// large enough has the rank of a failed operation. So Failed is set for this percentile and
+		// for all percentiles above it.
 		case rank > succeeded && (failed > MinBeyond || Supports(p, count)):
 			figures[i] = Figure{Failed: true}
 		case Supports(p, count):
@@ -153,8 +154,8 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, valuesAtRank
 	return figures
 }
 
-// Slowest returns the largest value in h. The figure is failed if an operation failed, and
-// otherwise unknown if h is nil or empty.
+// Slowest returns the largest value in h. If an operation failed, Failed is set in the figure.
+// Otherwise, if h is nil or empty, the figure is unknown.
 func Slowest(h *Histogram, failed uint64) Figure {
 	switch {
 	case failed > 0:

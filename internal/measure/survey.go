@@ -5,11 +5,13 @@ package measure
 // two writes, the writes that become due meanwhile are made together, with one sync. This is how a
 // store commits its log.
 type WrittenSecond struct {
-	// WaitNS contains the time from when each write was due, or when the writer woke up if that was
-	// later, until the write was durable. Write i has the size with the index i modulo the number
-	// of sizes, counted from the beginning of the measurement.
+	// WaitNS contains, for each write, the time until the write was durable. This time starts when
+	// the write was due, or when the writer woke up, if that was later. Writes are numbered from
+	// the beginning of the measurement. The size of write i is the one with the index i modulo the
+	// number of sizes.
 	WaitNS []int64 `json:"wait_ns"`
-	// SyncNS contains the duration of each sync. It is shorter than WaitNS if a sync was slow.
+	// SyncNS contains the duration of each sync. If a sync was slow, SyncNS has fewer elements than
+	// WaitNS.
 	SyncNS []int64 `json:"sync_ns"`
 	// LateNS is the longest time by which the writer woke up too late, because no CPU was free.
 	LateNS int64 `json:"late_ns"`

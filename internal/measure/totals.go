@@ -11,7 +11,7 @@ type Totals struct {
 	// of 1 ms.
 	LongestGap float64
 	// LongestGapAt is the start of the longest gap, in seconds since the start of the window. If
-	// several gaps have this length, it is the start of the first of them.
+	// several gaps are equally long, LongestGapAt is the start of the first one.
 	LongestGapAt float64
 
 	// Watching is nil unless the load has watchers.
@@ -36,7 +36,8 @@ type Totals struct {
 	// Parts describes the part of each worker. It is empty if the load has only one worker.
 	Parts []Part
 	// MergedAfter is the time from the end of the window until the reports of several workers were
-	// merged, in nanoseconds. It includes the drain. It is 0 if the load has only one worker.
+	// merged, in nanoseconds. This time includes the drain. It is 0 if the load has only one
+	// worker.
 	MergedAfter int64
 	// RunDelay is how long the loop threads waited for a CPU, in nanoseconds. Slices is how many
 	// times these threads received a CPU. Both are 0 if the system does not report them.
@@ -75,9 +76,9 @@ type WatchTotals struct {
 	// CreatedSeconds is the time from the request for the first watcher until all watchers existed.
 	Created        *Histogram
 	CreatedSeconds float64
-	// Last contains, for each write in the window, the time from the write's due time to the
-	// arrival of its event at the last watcher. It is nil unless all watchers watch all keys that
-	// are written.
+	// Last contains, for each write in the window, the time from the write's due time to the moment
+	// at which the last watcher received the event of this write. Last is nil unless all watchers
+	// watch all keys that are written.
 	Last *Histogram
 	// Acknowledged is the number of acknowledged writes to watched keys.
 	Acknowledged uint64
@@ -85,8 +86,8 @@ type WatchTotals struct {
 	// each watcher of the written key.
 	Expected  uint64
 	Delivered uint64 // number of different events
-	// Lost is the number of events that did not arrive. For each watcher and key, it is the larger
-	// of two numbers: the number of missing versions of the key, and the number of acknowledged
+	// Lost is the number of events that did not arrive. For each watcher and key, the larger of two
+	// numbers counts: the number of missing versions of the key, and the number of acknowledged
 	// writes without an event.
 	Lost uint64
 	// Coalesced is the number of versions that watchers did not receive because the store sends
@@ -102,7 +103,7 @@ type WatchTotals struct {
 	Impossible uint64
 	// Resubscribed is how many times the load re-created watchers after the loss of their
 	// connection or stream. Ended is the number of watchers that the store ended permanently.
-	// EndedText is the reason for the first of these ends.
+	// EndedText is the reason why the store ended the first of these watchers.
 	Resubscribed uint64
 	Ended        uint64
 	EndedText    string

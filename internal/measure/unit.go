@@ -23,8 +23,8 @@ const (
 	Bytes
 )
 
-// Time returns the length of a unit of time in nanoseconds. ok is false if the unit is not
-// displayed as a duration.
+// Time returns the length of the unit in nanoseconds, for example 1e9 for Seconds. The result `ok`
+// is false if values with this unit are not displayed as durations.
 func (u Unit) Time() (ns float64, ok bool) {
 	switch u {
 	case Nanoseconds:
@@ -50,7 +50,7 @@ func (u Unit) Text(x float64) string {
 }
 
 // Text formats a figure as a time. It returns a dash if the sample is too small for the figure, or
-// "failed" if the figure is failed.
+// "failed" if Figure.Failed is set.
 func (f Figure) Text() string {
 	switch {
 	case f.Known:

@@ -7,7 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The text is never 100, never below the percentile, and always close to it.
+// The text of a percentile below 100 is never "100". It is never below the percentile, and always
+// close to it.
 func TestPercentileText(t *testing.T) {
 	for p, want := range map[float64]string{
 		0: "0", 49.3: "49.3", 90: "90", 97.1: "97.1", 100 * 10050.0 / 10350: "97.11", 99.9: "99.9", 99.94: "99.94", 99.9995: "99.9995",

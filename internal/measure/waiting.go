@@ -23,23 +23,24 @@ func (p secondID) compare(o secondID) int {
 }
 
 // pendingSeconds holds, in order, the seconds that at least one shard has not added yet. Each entry
-// is the sum over the shards that have added the second. So the memory use depends on the distance
-// between the first and the last shard, but not on the number of shards. A shard may be late by the
-// timeout of its operations. Therefore all entries except maxDecoded are encoded (AppendSecond),
-// which takes a few KiB instead of megabytes.
+// is the sum over the shards that have added the second. So the memory use depends on how far the
+// slowest shard is behind the fastest one, but not on the number of shards. A shard may be late by
+// as much as the timeout of its operations. Therefore at most maxDecoded entries are kept as
+// histograms. All others are encoded (see AppendSecond), and take a few KiB each instead of
+// megabytes.
 //
-// Invariant: the field `seconds` is sorted by place, `encodedSize` is the total length of the
+// Invariant: the field `seconds` is sorted by secondID, `encodedSize` is the total length of the
 // entries' bytes, and at most maxDecoded entries are not encoded.
 type pendingSeconds struct {
 	seconds     []pendingSecond
 	encodedSize int // total size of all encoded seconds in bytes
 }
 
-// maxDecoded is the maximum number of waiting seconds that are not encoded. The seconds of shards
-// that are not late differ by at most two.
+// maxDecoded is the maximum number of waiting seconds that are not encoded. Shards that are not
+// late are at most two seconds apart.
 const maxDecoded = 3
 
-// pendingSecond is a second that waits for other shards.
+// pendingSecond is a one-second record that waits for the parts of other shards.
 type pendingSecond struct {
 	secondID
 	merged      *Second // nil if the second is encoded in bytes

@@ -50,7 +50,7 @@ func unionOf(shards [][]*Second) (all []*Second) {
 
 // The seconds of many workers may interleave in any way. They may be late, omitted, or missing at
 // the end. Each merged second is the sum of its parts, step by step. The collector delivers the
-// merged seconds in order, each exactly once. While seconds wait, it keeps only a few of them as
+// merged seconds in order, each exactly once. It keeps only a few of the waiting seconds as
 // histograms.
 func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 	settle.SkipUnderRace(t)
@@ -184,7 +184,8 @@ func TestReaderReusesHistograms(t *testing.T) {
 	}
 }
 
-// Steps to which histograms are added contain the steps of the histograms' sum.
+// After several histograms are added to a Steps value, the value contains the same steps as the sum
+// of the histograms.
 func TestStepsAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	var s Steps

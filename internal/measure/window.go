@@ -1,16 +1,16 @@
 package measure
 
 // Window holds the observations of one loop, or of all loops together, in the measurement window.
-// They are in addition to the counts and times of each second.
+// These observations supplement the counts and times of each second.
 type Window struct {
 	InFlightAtStart uint64 // number of operations in flight when the window opened
 	// OldestInFlightAge is the age of the oldest of these operations when the window opened, in
 	// nanoseconds.
 	OldestInFlightAge int64
 	// MaxInFlight is the largest number of operations in flight. WaitedForLimit is the number of
-	// due operations that waited because of the limit of operations in flight. WaitedForConnection
-	// is the number of due operations in an open loop that waited for a connection.
-	// Disturbance.BlockedDelay contains the times of both kinds of delay.
+	// due operations that waited because the limit on operations in flight was reached.
+	// WaitedForConnection is the number of due operations in an open loop that waited for a
+	// connection. Disturbance.BlockedDelay contains the times of both kinds of delay.
 	MaxInFlight         int
 	WaitedForLimit      uint64
 	WaitedForConnection uint64
@@ -45,8 +45,8 @@ func (w *Window) Merge(o *Window) {
 }
 
 // ConnectionCounts counts events of connections in a window. The JSON names are the names in a
-// trial's result. To add a count, add a field, add the field to the method add, and count the
-// events in the engine.
+// trial's result. To introduce a new count, declare a field for it, extend the method `add`, and
+// count the events in the engine.
 type ConnectionCounts struct {
 	Reconnects uint64 `json:"reconnects"`
 	// ExpiredSessions is the number of sessions that the server had already ended when a new
@@ -68,7 +68,8 @@ type Link struct {
 	Lost           int // number of lost connections
 	// LostAt is the time at which the number of connections first fell below Connections. BackAt is
 	// the time at which the number returned to Connections and stayed there. Both are in seconds
-	// since the start of the window. A time is -1 if its event did not happen.
+	// since the start of the window. LostAt is -1 if the number did not fall, and BackAt is -1 if
+	// it did not return.
 	LostAt, BackAt float64
 }
 

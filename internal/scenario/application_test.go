@@ -12,7 +12,8 @@ import (
 )
 
 // A scenario file can give an application as the load. The load then has the mix, rate and watchers
-// of the application, and these grow with its size settings.
+// of the application. The rate and the number of watchers grow with the application's size
+// settings.
 func TestApplicationIsALoad(t *testing.T) {
 	s, err := Parse("f.yaml", []byte("trials: [{name: a, store: etcd, application: kubernetes, churn: 0, pods-per-node: 10, duration: 1m}]"), shelf{}, assignments(t, "nodes=5000"))
 	if err != nil {

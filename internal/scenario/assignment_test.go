@@ -100,8 +100,8 @@ func TestAssignmentsDropExcludedLists(t *testing.T) {
 	}
 }
 
-// An assigned rate turns closed loops into open loops with constant arrivals. A list with both
-// arrivals must then not create two trials with the same load.
+// An assigned rate turns closed loops into open loops with constant arrivals. A list that contains
+// both kinds of arrivals must therefore not create two trials with the same load.
 func TestAssignedRateOverListsOfArrivals(t *testing.T) {
 	for _, test := range []struct{ list, want string }{
 		{"[closed, constant]", "x-arrival=constant"},

@@ -83,7 +83,7 @@ func (p *fileParser) buildTrial(pos position, o *outline, c choice, ownLayer, gi
 		b.warnOfUpgrades(name)
 	}
 	if !b.load.hasKind(isSTM) {
-		b.load.STM = nil // if STM is set, defaults set it for other trials
+		b.load.STM = nil // if STM is set, the value is from defaults and is intended for other trials
 	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, WorkerHosts: b.workerHosts, Unscaled: b.unscaled, Notes: b.notes()}
 	for _, warning := range append(b.load.warnings(b.namer), b.load.sharedWarnings(&b.capabilities.Watches)...) {
@@ -154,7 +154,8 @@ func (b *builder) notes() []string {
 }
 
 // checkUnused rejects keys that have no effect on the trial. It accepts such keys in defaults,
-// because they may be meant for other trials, unless they apply only to a running cluster.
+// because they may be intended for other trials. However, it rejects keys in defaults that apply
+// only to a running cluster.
 func (b *builder) checkUnused() {
 	for _, key := range sortedKeys(b.ownLayer) {
 		if p := b.keys[key]; !p.WholeMix && !p.Operations.occurIn(&b.load) {
@@ -316,7 +317,7 @@ func (b *builder) checkWatchCapabilities() {
 }
 
 // errorPosition returns the position in the file to report for an error about an operation. The
-// position is that of the key consistency if the trial has this key and the store supports the
+// position is that of the key "consistency" if the trial has this key and the store supports the
 // operation at another consistency level. Otherwise it is the position of the operation.
 func (b *builder) errorPosition(o Operation, operation position) position {
 	s, ok := b.layer["consistency"]
@@ -357,7 +358,7 @@ func (b *builder) checkCluster() {
 }
 
 // baselineLayer returns the values of a trial's baseline and its position, and reports whether the
-// trial has a baseline. The values are those of the trial, with the changes that the key baseline
+// trial has a baseline. The values are those of the trial, with the changes that the key "baseline"
 // lists. The baseline does not inherit the label, because the label describes only the trial's
 // cluster.
 func (p *fileParser) baselineLayer(all layer) (layer, position, bool) {

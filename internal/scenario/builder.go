@@ -14,8 +14,8 @@ type axis struct {
 	values []*node
 }
 
-// choice holds one value for each axis of a trial: as a value in layer, and as a part of the
-// trial's name in labels.
+// choice holds one value for each axis of a trial. The field layer contains the values, and the
+// field labels contains their texts in the trial's name.
 type choice struct {
 	layer  layer
 	axes   []string // keys of the axes, in order
@@ -97,9 +97,10 @@ func (b *builder) warnAboutTrial(name, text string) {
 }
 
 // keyPosition returns the position of a key's value in the file. If the file does not give the key,
-// keyPosition returns the position of the related key that makes the value matter, such as arrival
-// for rate, or else the position of the trial. The key of a mapping's entry is written with a dot,
-// for example watch.streams.
+// keyPosition returns the position of the related key that makes the value matter. For example,
+// "arrival" is the related key of "rate". If the file does not give the related key either,
+// keyPosition returns the position of the trial. The key of a mapping's entry is written with a
+// dot, for example watch.streams.
 func (b *builder) keyPosition(key string) position {
 	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
 	key, part, _ := strings.Cut(key, ".")

@@ -231,8 +231,8 @@ func checkHostPort(e, address string) *Problem {
 	return nil
 }
 
-// variantKeys returns the keys that store may contain in addition to name if store is a mapping.
-// These keys select another version, build or setting of the same store.
+// variantKeys returns the keys that a mapping with the key "store" may contain in addition to
+// "name". These keys select another version, build or setting of the same store.
 func variantKeys() []string {
 	return []string{"version", "exec", "label", "settings", "env", "members"}
 }

@@ -204,7 +204,8 @@ func (c *Command) Scenario(catalog Catalog, options CommandOptions) (*Scenario, 
 	}
 	for i := range options.Repeats {
 		t := b.trial
-		// The load uses the given seed itself, so that the seed in the result reproduces the trial.
+		// The load uses the given seed unchanged, so that the seed in the result reproduces the
+		// trial.
 		t.Number, t.Repeat, t.Load.Seed = 1, i+1, options.Seed
 		s.Trials = append(s.Trials, t)
 	}
@@ -246,8 +247,8 @@ func FindCheckLoad(name string, loads map[string]CheckLoad) (short string, l Che
 var calibration string
 
 // Calibration returns the scenario file that measures the limits of a machine, for Parse. In each
-// round, every trial runs for the duration window against a null server of the store. Calibrated
-// holds the names of the trials.
+// round, every trial runs against a null server of the store, for the duration given by the
+// parameter window. CalibrationTrials holds the names of the trials.
 func Calibration(store, endpoint string, rounds int, window time.Duration) []byte {
 	return []byte(strings.NewReplacer("repeats: 5", fmt.Sprintf("repeats: %d", rounds), "store: etcd", "store: "+store,
 		"endpoints: 127.0.0.1:2379", fmt.Sprintf("endpoints: %q", endpoint), "duration: 1s", "duration: "+window.String()).Replace(calibration))

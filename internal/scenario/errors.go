@@ -49,7 +49,7 @@ const maxShownErrors = 10
 // Error returns the sentences, one per line.
 func (es Errors) Error() string { return strings.Join(es.Lines(), "\n") }
 
-// Lines returns one line per error. If there are more errors than the constant shown, the last line
+// Lines returns one line per error. If there are more than maxShownErrors errors, the last line
 // states how many errors were omitted.
 func (es Errors) Lines() []string {
 	var lines []string
@@ -121,7 +121,7 @@ func suggest(word string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// Nearest returns the known word that the user most likely meant, or "" if no known word is
+// Nearest returns the known word that the user most likely intended, or "" if no known word is
 // similar.
 func Nearest(word string, known []string) string {
 	plain := strings.ReplaceAll(strings.ToLower(word), "_", "-")

@@ -86,7 +86,8 @@ func checkEachFault(c *checks, key string, all []fault.Fault) {
 // separate entry. All random choices depend only on the load's seed.
 func (l *Load) Injections() []fault.Injection { return fault.Schedule(l.Faults, l.Duration, l.Seed) }
 
-// hasFault reports whether matches returns true for any possible kind of any of the load's faults.
+// hasFault reports whether the function matches returns true for any possible kind of any of the
+// load's faults.
 func (l *Load) hasFault(matches func(fault.Kind) bool) bool {
 	return slices.ContainsFunc(l.Faults, func(f fault.Fault) bool { return slices.ContainsFunc(f.PossibleKinds(), matches) })
 }

@@ -30,7 +30,8 @@ type fileParser struct {
 	warnings        []string
 }
 
-// fail adds err to the list of errors. If err is not an *Error, its position is fallback.
+// fail adds err to the list of errors. If err is not an *Error, the parameter fallback is used as
+// its position.
 func (p *fileParser) fail(fallback position, err error) {
 	var located *Error
 	if !errors.As(err, &located) {
@@ -166,8 +167,8 @@ func (l layer) hasKey(key string) bool {
 	return ok
 }
 
-// mergedOver returns l merged over the lower layer base. The result contains the values in l, and
-// the values in base for keys that l neither has nor replaces.
+// mergedOver returns l merged over the lower layer `base`. The result contains the values in l, and
+// those values in `base` whose keys l neither has nor replaces.
 func (l layer) mergedOver(base layer) layer {
 	out := maps.Clone(base)
 	for name, s := range l {
@@ -179,8 +180,9 @@ func (l layer) mergedOver(base layer) layer {
 	return out
 }
 
-// replacedKeys returns the other keys in the lower layer base that no longer apply if a higher
-// layer sets key to value. For example, a trial with a total does not use the duration in defaults.
+// replacedKeys returns the other keys in the lower layer `base` that no longer apply if a higher
+// layer sets `key` to `value`. For example, a trial with a total does not use the duration in
+// defaults.
 func replacedKeys(key string, value *node, base layer) []string {
 	switch key {
 	case "duration":
@@ -215,8 +217,9 @@ func replacedKeys(key string, value *node, base layer) []string {
 	return nil
 }
 
-// hoistStoreKeys moves the keys in the mapping store to the layer that contains store. It does
-// nothing if the value of store is not a mapping. Errors in the mapping have already been reported.
+// hoistStoreKeys moves the keys in the mapping "store" to the layer that contains this mapping. It
+// does nothing if the value of "store" is not a mapping. Errors in the mapping have already been
+// reported.
 func (p *fileParser) hoistStoreKeys(l layer) layer {
 	s, ok := l["store"]
 	if !ok || s.value.kind != mapping {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzParse searches for a file that makes Parse panic, that Parse accepts although the plan breaks
-// a rule or that the JSON Schema refuses, or that Parse refuses without an error message.
+// FuzzParse searches for a file with which one of these errors occurs: Parse panics; Parse accepts
+// the file although the plan breaks a rule; Parse accepts the file although the JSON Schema refuses
+// it; or Parse refuses the file without an error message.
 func FuzzParse(f *testing.F) {
 	schema := CompileSchema(f, shelf{})
 	f.Add(quick())

@@ -132,7 +132,7 @@ func integerValue[T int | int64 | uint32 | uint64](field func(*Load) *T, least, 
 		fromText: func(s string) (T, error) {
 			n, err := text.ParseInteger(s)
 			if !signed && n < 0 {
-				return 0, err // verify rejects it later with the name of the flag
+				return 0, err // Command.Scenario rejects the number later, with the name of the flag
 			}
 			if err == nil && int64(T(n)) != n {
 				err = fmt.Errorf("%s is out of range", s)
@@ -165,8 +165,8 @@ func integerValue[T int | int64 | uint32 | uint64](field func(*Load) *T, least, 
 	return t
 }
 
-// nonNegative returns a parameter whose value is a whole number that is at least 0. The text zero
-// explains the meaning of 0 in messages.
+// nonNegative returns a parameter whose value is a whole number that is at least 0. The parameter
+// zero is a text that explains the meaning of 0 in messages.
 func nonNegative(field func(*Load) *int64, zero string) typedValue[int64] {
 	t := integerValue(field, 0, math.MaxInt64)
 	t.checkBounds = func(c *checks, key string, n int64) {
@@ -195,8 +195,8 @@ func sizeValue(field func(*Load) *int, limit int) value {
 	}
 }
 
-// durationValue returns a parameter whose value is a duration that is at least 0. The text zero
-// explains the meaning of 0 in messages.
+// durationValue returns a parameter whose value is a duration that is at least 0. The parameter
+// zero is a text that explains the meaning of 0 in messages.
 func durationValue(field func(*Load) *time.Duration, limit time.Duration, zero string) typedValue[time.Duration] {
 	return typedValue[time.Duration]{
 		field: field, placeholder: "DURATION", boundsText: "0s to " + text.FormatDuration(limit), fromText: text.ParseDuration, format: text.FormatDuration,
@@ -249,7 +249,7 @@ func boolValue(field func(*Load) *bool) typedValue[bool] {
 	}
 }
 
-// enumValue returns a parameter whose value is a word that parse accepts.
+// enumValue returns a parameter whose value is a word that the function parse accepts.
 func enumValue[T fmt.Stringer](field func(*Load) *T, word string, parse func(string) (T, error), schema func() jsonSchema) typedValue[T] {
 	return typedValue[T]{field: field, placeholder: word, fromText: parse, format: T.String, fileSchema: schema}
 }

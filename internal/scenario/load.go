@@ -78,8 +78,8 @@ type Ranges struct {
 	Scan       Scan
 }
 
-// TrialOptions holds what a trial does to the store in addition to sending the load, such as
-// compaction and cleanup, and which unusual conditions the trial accepts.
+// TrialOptions describes the actions of a trial other than sending the load, such as compaction and
+// cleanup, and the unusual conditions that the trial accepts.
 type TrialOptions struct {
 	Compact Compaction
 	// CompactFirst compacts the store's history between the preload and the load.
@@ -212,8 +212,8 @@ type Scan struct {
 	PageSize  int64 // keys per response; 0 means all keys
 }
 
-// Cleanup selects what is removed after a load. On a running cluster, the keys of all trials are
-// removed at the end of the run unless KeepKeys is set.
+// Cleanup selects the data that is removed after a load. On a running cluster, the keys of all
+// trials are removed at the end of the run unless KeepKeys is set.
 type Cleanup struct {
 	// Keys removes every key with the load's prefix after the trial, even if the trial failed.
 	// Before the trial, no key may have the prefix.
@@ -285,7 +285,8 @@ func (l *Load) Complete() {
 	}
 }
 
-// hasKind reports whether matches returns true for the kind of any operation in the mix.
+// hasKind reports whether the function matches returns true for the kind of any operation in the
+// mix.
 func (l *Load) hasKind(matches func(kv.Kind) bool) bool {
 	return slices.ContainsFunc(l.Mix, func(o Operation) bool { return matches(o.Kind) })
 }

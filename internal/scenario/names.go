@@ -35,8 +35,8 @@ func baseName(file string) string {
 	return base[:min(len(base), maxName)]
 }
 
-// label returns the text for a value in the name of a trial. If the value has no such text, label
-// returns number, the position of the value in its list.
+// label returns the text that represents a value in a trial's name. If this text would be empty or
+// too long, label returns `number`, which is the position of the value in its list.
 func label(n *node, number int) string {
 	text := strings.NewReplacer("%", "pct").Replace(flattenedText(n))
 	text = strings.Trim(invalidNameChars.ReplaceAllString(text, "-"), "-")
@@ -46,9 +46,9 @@ func label(n *node, number int) string {
 	return text
 }
 
-// storeLabel returns the text for store i of a list in the name of a trial: the store's label or
-// name. If other stores in the list have the same name, the store's version or its position in the
-// list follows.
+// storeLabel returns the text that represents store i of a list in a trial's name: the store's
+// label or name. If other stores in the list have the same name, the store's version or its
+// position in the list follows.
 func storeLabel(all []*node, i int) string {
 	n := all[i]
 	name := label(n.field("name"), i+1)
@@ -69,8 +69,8 @@ func storeLabel(all []*node, i int) string {
 	return name + "-" + strconv.Itoa(i+1)
 }
 
-// NamePart returns the form of a text that can be part of a name. If the text has no such form,
-// NamePart returns number.
+// NamePart converts a text to a form that is allowed in a name. If the converted text is empty or
+// too long, NamePart returns `number`.
 func NamePart(text string, number int) string { return label(&node{kind: scalar, text: text}, number) }
 
 func flattenedText(n *node) string {

@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// applyOptions merges the options over all values that apply to a trial. own holds the trial's own
-// values. --set is merged last, because the endpoints, labels and similar values that it gives
-// belong to the server that the other flags choose.
+// applyOptions merges the options over all values that apply to a trial. The parameter own holds
+// the values that the trial itself gives. --set is merged last, because the endpoints, labels and
+// similar values that it gives belong to the server that the other flags choose.
 func (p *fileParser) applyOptions(all, own layer) layer {
 	overrides := layer{}
 	flags := map[string]position{"store": {flag: "--store " + p.options.Store}, "exec": {flag: "--exec " + p.options.Exec}}
@@ -76,7 +76,8 @@ func (p *fileParser) checkExec(trials []*builder) {
 }
 
 // Redacted returns the assignment without a password. If the value may contain a password, Redacted
-// returns only the key. This includes unknown keys, because such a key may be a misspelled "user".
+// returns only the key. It also returns only the key if the key is unknown, because the key may be
+// a misspelled "user".
 func (a Assignment) Redacted(apps []application.Application) string {
 	key, entry, _ := strings.Cut(a.Key, ".")
 	known := slices.Contains(trialKeys(byKey(Parameters(apps))), key) || slices.Contains(fileKeyNames(), key)
@@ -228,8 +229,8 @@ func (n *node) setPosition(pos position) {
 	}
 }
 
-// mergedOver returns the mapping base with the entries of n added. An entry of n replaces an entry
-// of base with the same key.
+// mergedOver returns the mapping `base` with the entries of n added. An entry of n replaces an
+// entry of `base` with the same key.
 func (n *node) mergedOver(base *node) *node {
 	if n.base != nil {
 		base = n.base.mergedOver(base)
@@ -305,7 +306,7 @@ func (p *fileParser) checkStoreAxis(a *axis) {
 	}
 }
 
-// openArrivals replaces the arrival "closed" in a list with "constant". A rate is assigned, and a
+// openArrivals changes the arrival "closed" in a list to "constant". A rate is assigned, and a
 // closed loop with a rate becomes an open loop with constant arrivals. The list must not contain
 // "constant" twice.
 func (p *fileParser) openArrivals(a *axis, at position) {

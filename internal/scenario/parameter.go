@@ -22,7 +22,7 @@ type Parameter struct {
 	// FileOnly is set if only scenario files have the parameter, so that no command has a flag for
 	// it.
 	FileOnly bool
-	// Range describes the valid values. If it is empty, the description in value applies.
+	// Range describes the valid values. If it is empty, the description in the field value applies.
 	Range string
 	// DifferenceName is the parameter's name in sentences about differences between two loads.
 	// Comparisons of loads ignore parameters without this name.
@@ -42,13 +42,13 @@ type Parameter struct {
 	// ignored when open loops are compared.
 	OpenLoop, ClosedLoop bool
 
-	column *column // in the output of a dry run; nil if there is no column
+	column *column // column in the output of a dry run; nil if there is none
 
 	trialOnly   bool // allowed only in a trial itself, not in defaults or matrix
 	notInMatrix bool // allowed in a trial and in defaults, but not in matrix
 	value       value
 	readFile    func(d *draft, key string, n *node) error // reads a value from a file; if nil, value.read is used
-	fileSchema  func() jsonSchema                         // of the values in a file; if nil, value.schema is used
+	fileSchema  func() jsonSchema                         // schema of the values in a file; if nil, value.schema is used
 }
 
 // operations is a named set of operations. The zero value means all operations.

@@ -314,14 +314,14 @@ const (
 )
 
 // keysPerWatcherValue is the parameter for the number of keys that each watcher watches. Its value
-// is a number or the word all.
+// is a number or the word "all".
 type keysPerWatcherValue struct{ typedValue[uint64] }
 
 func newKeysPerWatcherValue() value {
 	v := keysPerWatcherValue{integerValue(watchField(func(w *Watch) *uint64 { return &w.KeysPerWatcher }), 1, maxKeySpace)}
 	number := v.typedValue
 	v.fileSchema = func() jsonSchema { return integerSchema(1, maxKeySpace).orWord(allKeysWord) }
-	v.isAbsent = nil // 0 is not absent: it means 1
+	v.isAbsent = nil // the value 0 does not mean that the parameter is absent: it means 1
 	v.format = func(n uint64) string { return strconv.FormatUint(max(n, 1), 10) }
 	v.toJSON = func(n uint64) any { return max(n, 1) }
 	v.fromText = func(s string) (uint64, error) {
@@ -340,7 +340,7 @@ func newKeysPerWatcherValue() value {
 		return number.fromFile(d, key, n)
 	}
 	v.checkBounds = func(c *checks, key string, n uint64) {
-		if n != wholeKeySpace { // the value all is checked together with the number of watched keys
+		if n != wholeKeySpace { // the value "all" is checked together with the number of watched keys
 			number.checkBounds(c, key, n)
 		}
 	}

@@ -34,9 +34,9 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 	return Parse(path, data, c, o)
 }
 
-// Parse parses a scenario from data. Errors use name as the name of the file. If the file does not
-// set the name of the scenario, it is the base name of the file. Errors in data have type Errors.
-// Parse never panics, whatever data contains.
+// Parse parses a scenario from data. The parameter name is the name of the file in errors. If the
+// file does not set the scenario's name, the base name of the file is used. Errors in data have
+// type Errors. Parse never panics, whatever data contains.
 func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 	if o.Scale != 0 {
 		if err := CheckScale(o.Scale); err != nil {

@@ -19,7 +19,8 @@ func parse(t *testing.T, name, data string) *Scenario {
 	return s
 }
 
-// parseTrial parses a scenario with a single trial that consists of these lines, indented by 4.
+// parseTrial parses a scenario with a single trial that consists of the given lines, indented by
+// four spaces.
 func parseTrial(t *testing.T, lines ...string) (Trial, []string) {
 	t.Helper()
 	s := parse(t, "f.yaml", "trials:\n  - store: etcd\n    "+strings.Join(lines, "\n    ")+"\n")

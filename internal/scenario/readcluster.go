@@ -9,7 +9,7 @@ import (
 )
 
 // setStore reads the name of the store, or a mapping with its name and other keys of the cluster.
-// The method spread moves these keys to the trial.
+// The method hoistStoreKeys moves these keys to the trial.
 func setStore(d *draft, key string, n *node) (err error) {
 	if n.kind != mapping {
 		d.cluster.Store, err = n.singleLine(key)

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Presentations returns the readings of all parameters, without duplicates, in the order of
-// reports: operations first, other parameters next, times last.
+// Presentations returns the presentations of all parameters except the number of clients, without
+// duplicates, in the order of reports: operations first, other parameters next, times last.
 func Presentations() []*Presentation {
 	first := []*Presentation{&connectionsPresentation, &keySizePresentation, &valueSizePresentation, &keysPresentation, &rangesPresentation, &compactionPresentation, &transactionPresentation}
 	last := []*Presentation{&warmupPresentation, &windowPresentation, &timeoutPresentation}
@@ -25,8 +25,8 @@ func Presentations() []*Presentation {
 	return append(first, last...)
 }
 
-// ClientsPresentation returns the reading of the clients. Reports show it in the heading of closed
-// loops.
+// ClientsPresentation returns the presentation of the number of clients. Reports show this number
+// in the heading of closed loops.
 func ClientsPresentation() *Presentation { return &clientsPresentation }
 
 var (

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// readLayer checks each key and value in the mapping n on its own, and returns the allowed keys
-// with their values.
+// readLayer checks each key and value in the mapping n separately. It returns the allowed keys with
+// their values.
 func (p *fileParser) readLayer(n *node, part filePart) layer {
 	l := layer{}
 	if n.kind != mapping {
@@ -43,7 +43,7 @@ func (p *fileParser) checkValue(k *Parameter, n *node) {
 	}
 }
 
-// matrix reads a mapping from keys to lists of values.
+// matrix parses a mapping from keys to lists of values.
 func (p *fileParser) matrix(n *node) []axis {
 	if n.kind != mapping {
 		p.failf(n.pos, "matrix must be a mapping from keys to lists of values, not %s", n.describe())
@@ -58,7 +58,7 @@ func (p *fileParser) matrix(n *node) []axis {
 	return axes
 }
 
-// steps reads a mapping from the key `clients` or `rate` to a list of values.
+// steps parses a mapping from the key `clients` or `rate` to a list of values.
 func (p *fileParser) steps(n *node) []axis {
 	if n.kind != mapping || len(n.pairs) != 1 || n.pairs[0].key != "clients" && n.pairs[0].key != "rate" {
 		p.failf(n.pos, "steps must be a mapping from the key \"clients\" or \"rate\" to a list of values, for example {clients: [1, 10, 100]}")

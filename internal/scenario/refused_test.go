@@ -11,7 +11,7 @@ import (
 
 type refusal struct{ name, file, why string }
 
-// refused reads the cases in testdata/refused.txt. Each case has a line "-- NAME --", the file, a
+// refused returns the cases in testdata/refused.txt. Each case has a line "-- NAME --", the file, a
 // line "== why", and the expected sentences.
 func refused(t testing.TB) []refusal {
 	t.Helper()

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Impossible settings of watchers and contradictory reads and writes are refused, each with a
-// one-sentence error, before a worker receives them.
+// A load with impossible settings of watchers or transactions is refused before a worker receives
+// the load. The error is one sentence.
 func TestWatchIsRefused(t *testing.T) {
 	stm := func(of STM) func(*Load) {
 		return func(l *Load) { l.Watch, l.STM, l.Mix[0].Kind = nil, &of, kv.STM }

@@ -84,8 +84,8 @@ func (l *Load) warnings(w keyNamer) []string {
 const (
 	// MaxPreload is the maximum number of keys in a preload. Writing that many takes hours.
 	MaxPreload = 100_000_000
-	// maxPoisson is the maximum total of a load with Poisson arrivals. To find the end of the
-	// window, all gaps between the operations must be generated.
+	// maxPoisson is the maximum number of operations in a load with Poisson arrivals. To find the
+	// end of the window, all gaps between the operations must be generated.
 	maxPoisson = 100_000_000
 	// MaxMemory is the maximum memory, in bytes, that the generator may need for a load.
 	MaxMemory = 4 << 30

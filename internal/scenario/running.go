@@ -12,9 +12,9 @@ import (
 // keys with this prefix.
 const RunningClusterPrefix = "quorumbench/"
 
-// runningClusterPrefix returns the default prefix of an application's keys on a running cluster:
-// the application's own prefix after RunningClusterPrefix, or after a similar prefix in the style
-// of the application's key names.
+// runningClusterPrefix returns the default prefix of an application's keys on a running cluster. It
+// consists of RunningClusterPrefix, adapted to the style of the application's key names, and the
+// prefix that the application usually has.
 func runningClusterPrefix(d *application.Definition) string {
 	switch p := d.Prefix; {
 	case strings.HasPrefix(p, "/"):
@@ -44,7 +44,7 @@ func (b *builder) usesRunningCluster() bool {
 }
 
 // setDefaultPrefix gives a load on a running cluster its default prefix. It also makes the run
-// remove the load's keys at the end, unless the user disabled that.
+// remove the load's keys at the end, unless the user disabled the removal.
 func (b *builder) setDefaultPrefix() {
 	l := &b.load
 	if !b.usesRunningCluster() {
@@ -88,8 +88,8 @@ func (l *Load) KeysPerOperation() uint64 {
 	return 1
 }
 
-// ClusterWideChanges describes the changes by the load that affect the whole cluster, in one phrase
-// per change.
+// ClusterWideChanges describes the load's actions that affect the whole cluster, with one phrase
+// for each action.
 func (l *Load) ClusterWideChanges() (all []string) {
 	for _, c := range l.changes() {
 		all = append(all, c.text)
@@ -111,7 +111,7 @@ func (l *Load) MaintenanceFeatures() (all []kv.Feature) {
 // change is an action of a load that affects the whole cluster.
 type change struct {
 	enabled bool
-	feature kv.Feature // feature of the store that makes the change
+	feature kv.Feature // the store feature that makes the change
 	text    string
 }
 

@@ -42,7 +42,7 @@ func (b *builder) scale() {
 	l, unscaled := &b.load, &Unscaled{Factor: b.options.Scale}
 	b.unscaled = unscaled
 	scaleValue(b, "total", &l.Total, &unscaled.Total)
-	switch { // a key space that is as large as the total is scaled with it
+	switch { // a key space as large as the total is scaled by the same factor
 	case !b.layer.hasKey("key-space"):
 		unscaled.KeySpace = unscaled.Total
 	case l.KeySpace == unscaled.Total && b.layer["total"].pos.assignment == "":

@@ -52,7 +52,7 @@ type Trial struct {
 }
 
 // seedName returns the name from which the trial's seed is derived. A baseline uses the name of its
-// trial, so that both send the same load.
+// trial, so that both trials send the same load.
 func (t *Trial) seedName() string {
 	if t.BaselineOf != "" {
 		return t.BaselineOf

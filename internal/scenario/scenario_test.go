@@ -13,8 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The scenario that random returns has trials with lists, repeats, and rates that depend on other
-// trials. random also returns the minimum number of trials in a round.
+// random returns a scenario file whose trials have lists, repeats, and rates that depend on another
+// trial. expanded is the number of different trials, and runs is the number of trials including all
+// repeats.
 func random(r *rand.Rand) (data string, expanded, runs int) {
 	var b strings.Builder
 	repeats := 1 + r.IntN(3)
@@ -254,8 +255,9 @@ trials:
 }
 
 // rateSource returns the index in Trials of the trial whose throughput determines the rate of
-// Trials[i]. It is the same repeat of the named trial, or that trial's last repeat if it has fewer
-// repeats. ok is false if the rate does not depend on a trial.
+// Trials[i]. If the named trial has a repeat with the same number as Trials[i], the index is that
+// of this repeat. Otherwise it is the index of the named trial's last repeat. ok is false if the
+// rate does not depend on a trial.
 func (s *Scenario) rateSource(i int) (source int, ok bool) {
 	of := s.Trials[i].Load.Rate.SourceTrial
 	if of == "" {

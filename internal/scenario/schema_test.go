@@ -41,7 +41,7 @@ func CompileSchema(t testing.TB, c Catalog) *jsonschema.Schema {
 // SettingNames returns the names of a store's settings.
 func SettingNames(defaults any) []string { return settingNames(defaults) }
 
-// EditorValue returns the contents of a file as an editor reads them: as the types of YAML 1.2.
+// EditorValue parses a file as an editor does: the values have the types of YAML 1.2.
 func EditorValue(data []byte) (any, error) {
 	root, err := document(data)
 	if err != nil || root == nil {
@@ -94,8 +94,8 @@ func (n *node) editorValue() any {
 	return n.text
 }
 
-// acceptedBySchema lists the cases in testdata/refused.txt that the schema accepts, by the reason
-// why only the program can refuse them.
+// acceptedBySchema lists the cases in testdata/refused.txt that the schema accepts. They are
+// grouped by the reason why only the program can refuse them.
 var acceptedBySchema = map[string][]string{
 	"it depends on other parameters of the trial": {
 		"closed with rate", "open without rate", "both bounds", "key too short", "key empty", "key too short by default", "no operation",
@@ -186,8 +186,8 @@ var sampleTrials = [][]string{
 	{"store: etcd", "application: kubernetes"}, {"store: etcd", "application: patroni"}, {"store: etcd", "application: election-race"}, {"store: etcd", "application: catalog"},
 }
 
-// samples returns YAML mappings with one key, in which %s stands for a value: keys of a trial, and
-// keys of a file.
+// samples returns formats of YAML pairs, each with the placeholder %s for a value. The pairs in
+// `trial` belong in a trial, and those in `file` belong at the top level of a file.
 func samples() (trial, file []string) {
 	for _, p := range Parameters(Apps()) {
 		switch mapping, key := p.group(); mapping {
@@ -220,8 +220,8 @@ func samples() (trial, file []string) {
 }
 
 // TestSchemaAcceptsValidValues adds many values to trials and files, and checks that the program
-// refuses every value that the schema refuses. In CI, it checks only every fourth value that the
-// schema refuses, and each in only one file.
+// refuses every value that the schema refuses. In CI, it checks only every fourth of these values,
+// and checks each of them in only one file.
 func TestSchemaAcceptsValidValues(t *testing.T) {
 	settle.SkipUnderRace(t)
 	schema := CompileSchema(t, shelf{})

@@ -19,7 +19,8 @@ import (
 
 var catalog = registry.Catalog{Apps: load.Applications}
 
-// TestSchemaFileIsCurrent compares the schema in the folder scenarios with the program's.
+// TestSchemaFileIsCurrent compares the schema file in the folder scenarios with the schema that the
+// program generates.
 func TestSchemaFileIsCurrent(t *testing.T) {
 	want, err := scenario.Schema(catalog)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // jsonSchema is a JSON Schema (draft 7), or a part of it.
 type jsonSchema map[string]any
 
-// with returns a copy of the schema that also has the given keyword.
+// with adds the given keyword to a copy of the schema, and returns the copy.
 func (s jsonSchema) with(keyword string, value any) jsonSchema {
 	s = maps.Clone(s)
 	if s == nil {
@@ -23,7 +23,7 @@ func (s jsonSchema) with(keyword string, value any) jsonSchema {
 	return s
 }
 
-// without returns a copy of the schema that lacks the given keywords.
+// without removes the given keywords from a copy of the schema, and returns the copy.
 func (s jsonSchema) without(keywords ...string) jsonSchema {
 	s = maps.Clone(s)
 	for _, k := range keywords {
@@ -76,7 +76,8 @@ const (
 	endpoint    = `[^ ,/@?#]+:\+?[0-9]+`
 )
 
-// A function with the name of a kind of value returns the JSON Schema of that kind.
+// A function whose name begins with a kind of value, such as boolSchema, returns the JSON Schema of
+// that kind of value.
 
 func boolSchema() jsonSchema { return jsonSchema{"type": "boolean"} }
 
@@ -149,8 +150,8 @@ func words(all ...string) func() jsonSchema {
 	return func() jsonSchema { return enumSchema(all...) }
 }
 
-// valueNames returns a function that returns the schema of the names of values, including first and
-// excluding end.
+// valueNames returns a function that returns the schema of the names of the values from first to
+// the value before end.
 func valueNames[T interface {
 	~uint8
 	String() string
@@ -183,7 +184,7 @@ func integerSchema(least, most int64) jsonSchema {
 // that are texts.
 func boundedSchema(kind string, least, most float64) jsonSchema {
 	s := jsonSchema{"type": []string{kind, "string"}, "minimum": least}
-	if most < 1<<53 { // otherwise the value is no limit, and JSON could not represent it exactly
+	if most < 1<<53 { // a larger value is not a real limit, and JSON could not represent it exactly
 		s["maximum"] = most
 	}
 	return s

@@ -51,8 +51,8 @@ func removeComments(lines []string) string {
 	return strings.Join(lines, "")
 }
 
-// firstComment returns the position of the first comment in a text. Its line is 0 if there is no
-// comment.
+// firstComment returns the position of the first comment in a text. The position's line is 0 if
+// there is no comment.
 func firstComment(text string) position {
 	for _, t := range lexer.Tokenize(text) {
 		if t.Type == token.CommentType {

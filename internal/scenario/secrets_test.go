@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Comments may contain secrets. The record contains no comments, but otherwise the same scenario.
+// Comments may contain secrets. So the record contains no comments. The scenario in the record is
+// otherwise unchanged.
 func TestRecordHasNoComments(t *testing.T) {
 	const file = `# the password is secret-1
 name: a   # secret-2

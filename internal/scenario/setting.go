@@ -103,7 +103,7 @@ func (s *setting) decode(*Load, json.RawMessage) error { return nil }
 func applicationParameter(apps []application.Application) *Parameter {
 	names := application.Names(apps)
 	name := textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(names, "`, `")+"`")
-	name.fileSchema = words(append(names, "")...) // an empty name replaces an application in defaults
+	name.fileSchema = words(append(names, "")...) // with an empty name, a trial uses no application even if defaults names one
 	return &Parameter{Key: "application", Meaning: "load of an application, instead of operations on a key space", FileOnly: true, DifferenceName: "the application", Presentation: &applicationPresentation, value: applicationNameValue{name},
 		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, emptyText: "none"}}
 }

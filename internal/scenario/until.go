@@ -33,7 +33,8 @@ func defaultMetrics() []string { return []string{"ops", "p90"} }
 // maxTimeLimit is the highest time limit.
 const maxTimeLimit = 1000 * time.Hour
 
-// mergedOver merges the rule from flags over the rule in a file.
+// mergedOver returns the rule u, which is from flags. Values that u lacks are taken from the rule
+// in the file.
 func (u RepeatRule) mergedOver(file RepeatRule) RepeatRule {
 	u.Precision, u.TimeLimit = cmp.Or(u.Precision, file.Precision), cmp.Or(u.TimeLimit, file.TimeLimit)
 	if len(u.Metrics) == 0 {

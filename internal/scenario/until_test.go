@@ -97,7 +97,8 @@ func TestReseedingKeepsTheRule(t *testing.T) {
 	}
 }
 
-// A flag replaces the value of until in the file. It also replaces repeats, with a warning.
+// A flag replaces the value of the key `until` in the file. The flag also replaces the key
+// `repeats`, with a warning.
 func TestFlagsReplaceUntil(t *testing.T) {
 	file := ab + "until: {precision: 2%, at-most: 1h, metrics: [ops, p99]}\ntrials: [{name: a}]\n"
 	for _, test := range []struct {

@@ -2,9 +2,9 @@ package scenario
 
 import "github.com/quorumbench/quorumbench/internal/scenario/application"
 
-// Validate returns the first error in a load, as one sentence with the keys of scenario files.
-// Complete must have completed the load. Use Validate for loads that this package did not parse.
-// apps are the applications that the load may imitate.
+// Validate returns the first error in a load, as one sentence with the keys of scenario files. The
+// caller must have called the load's method Complete. Use Validate for loads that this package did
+// not parse. apps are the applications that the load may imitate.
 func (l *Load) Validate(apps []application.Application) error {
 	if found := l.problems(keyNamer{}, apps); len(found) > 0 {
 		return found[0]

@@ -47,7 +47,7 @@ func (l *Load) checkMix(c *checks) {
 		switch {
 		case o.Kind >= kv.NumKinds || o.Consistency >= kv.NumConsistencies:
 			c.add("mix", "the mix has an operation that does not exist; remove it")
-		case o.Kind == kv.Watch && l.Application.Name == "": // an application sends watches among its calls
+		case o.Kind == kv.Watch && l.Application.Name == "": // the operations of an application may include watches
 			c.add("operation", "watch cannot be an operation: watchers run concurrently with a load; add watch: {watchers: 100}, for example")
 		case o.Kind.Reads() && o.Consistency == kv.NoConsistency:
 			c.add("consistency", "%s needs a consistency, for example linearizable or local", o.Kind)

@@ -99,7 +99,7 @@ func (w *Watch) checkCounts(c *checks) {
 }
 
 // WatchersPerKey returns the average number of watchers per watched key, rounded up. This is the
-// number of events that a write causes. It returns 0 without watchers.
+// number of events that a write causes. It returns 0 if the load has no watchers.
 func (l *Load) WatchersPerKey() uint64 {
 	w := l.Watch
 	if w == nil || w.Watchers <= 0 {

@@ -130,8 +130,8 @@ func tokenPosition(t *token.Token) position {
 }
 
 // node is a value in a scenario file. It supports the part of YAML that scenarios use. Anchors,
-// aliases, merge keys and tags are deliberately not supported: defaults and matrix serve the same
-// purpose more clearly, and without them each position belongs to a single value.
+// aliases, merge keys and tags are deliberately not supported: the keys `defaults` and `matrix`
+// serve the same purpose more clearly, and without them each position belongs to a single value.
 type node struct {
 	kind     kind
 	text     string // of a scalar
@@ -141,8 +141,8 @@ type node struct {
 	pos      position
 	raw      ast.Node // for a store's settings
 	fromFlag bool     // set if the value is from a flag
-	// isPartial is set if the mapping only changes entries of another mapping. It is merged over
-	// the other mapping when that mapping is known.
+	// isPartial is set if the mapping only changes entries of another mapping. When the other
+	// mapping is known, the changed entries are merged into it.
 	isPartial bool
 	base      *node
 }
@@ -182,7 +182,8 @@ func (n *node) describe() string {
 	return n.text
 }
 
-// describeMismatch describes a value that has another kind than want, or is empty.
+// describeMismatch describes a value that is not of the kind `want`, or that is of this kind but
+// empty.
 func (n *node) describeMismatch(want kind) string {
 	if n.kind == want {
 		return "an empty value"

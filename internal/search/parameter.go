@@ -36,7 +36,7 @@ const (
 )
 
 // NewParameter returns the declared parameter for a search that starts with the value initial. The
-// bounds of the search are the lowest and the highest value that read accepts.
+// bounds of the search are the lowest and the highest value that the function `read` accepts.
 func NewParameter(declared *application.Parameter, initial float64, read func(value string) (*scenario.Scenario, error)) *Parameter {
 	p := &Parameter{Key: declared.Key, Integer: declared.Unit == application.Integer, read: read}
 	least := declared.Min
@@ -49,9 +49,10 @@ func NewParameter(declared *application.Parameter, initial float64, read func(va
 	return p
 }
 
-// bound returns the value nearest to limit that the scenario accepts. It finds the value with a
-// binary search between allowed, which the scenario accepts, and limit. The bounds of a parameter
-// may depend on other parameters, so they are not known in advance.
+// bound returns the value that is nearest to `limit` among the values that the scenario accepts. It
+// uses a binary search between `allowed` and `limit`. The scenario must accept the value of
+// `allowed`. The bounds of a parameter may depend on other parameters, so they are not known in
+// advance.
 func (p *Parameter) bound(allowed, limit float64) float64 {
 	if _, err := p.trial(limit); err == nil {
 		return limit

@@ -23,9 +23,9 @@ type Options struct {
 	InitialRate *float64       // first rate; if nil, the search chooses it
 	MaxRate     float64        // highest rate
 	WarmUp      *time.Duration // maximum warm-up of a cluster that was just started; if nil, MaxWarmUp or a fifth of the time limit
-	OverKey     string         // key of a parameter; each of its Values has a separate search; empty for a single search
+	OverKey     string         // key of a parameter; there is a separate search for each value in Values; empty for a single search
 	Values      []string       // values of the parameter OverKey
-	Parameter   *Parameter     // parameter whose largest value is searched; nil to search for the highest rate
+	Parameter   *Parameter     // parameter whose largest value the search finds; nil if the search finds the highest rate
 
 	// SlowStartReason returns the reason why a store is slower just after it was started, or "" if
 	// no reason is known.
@@ -44,12 +44,12 @@ type Display interface {
 const (
 	MinRate       = 10              // lowest rate; a lower rate yields too few operations in a window of a few seconds
 	FirstRate     = 100             // first rate if nothing is known about the store
-	minSearchTime = 5 * time.Second // a search after the first is skipped if less time than this remains for it
+	minSearchTime = 5 * time.Second // a search other than the first is skipped if it would have less time than this
 )
 
 // Run searches for the capacity of each trial in the runner's scenario. It returns the run
-// directory and the findings. The findings are nil if the run recorded none. The runner's Progress
-// is called in addition to the display of the search.
+// directory and the findings. The findings are nil if the run recorded none. The display of the
+// search does not replace the runner's Progress, which is still called.
 func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *size.CapacityFindings, err error) {
 	s := newSearches(&o, r.Scenario.Trials)
 	r.AddProgressHandler(s.show)
@@ -109,8 +109,8 @@ func (s *searches) next(before *record.Trial) (runner.PlannedTrial, error) {
 	}
 }
 
-// handlePreloadFailure calls seeker.handlePreloadFailure. If the search continues, it subtracts the
-// trial from the number of planned trials, because the trial did not start.
+// handlePreloadFailure calls seeker.handlePreloadFailure. If the search continues, the number of
+// planned trials decreases by 1, because the trial did not start.
 func (s *searches) handlePreloadFailure(why error) bool {
 	if !s.current.handlePreloadFailure(why) {
 		return false

@@ -27,7 +27,7 @@ type seeker struct {
 	planned      int           // number of planned trials
 	began        time.Time     // start of the first trial; zero if no trial has started
 	plannedAt    time.Time     // time at which the current trial was planned
-	intervalText string        // the interval found so far, as the end of a displayed line
+	intervalText string        // text about the interval found so far, which is added to a displayed line
 }
 
 // newSeeker returns a seeker that searches for the capacity of a load within the given time limit.
@@ -265,7 +265,7 @@ func (s *seeker) recordProgress(more bool) {
 }
 
 // recordInterval returns an interval in the form that records use: in operations per second and, if
-// a parameter is searched, also in values of the parameter.
+// the search is for a parameter's value, also in values of the parameter.
 func (s *seeker) recordInterval(i capacity.Interval) (period record.CapacityPeriod) {
 	isMet := i.Estimate > 0 // no estimate unless at least one rate met the objective
 	p := s.Parameter

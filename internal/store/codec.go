@@ -61,7 +61,8 @@ type Codec interface {
 	// (for example after GOAWAY). Otherwise the outcome is ConnectionLost.
 	Lost(events []Event) []Event
 	// Tick performs timed work, such as pings or the renewal of a token. It returns the time, on
-	// the same clock as now, at which Tick must be called again, or 0 if no further call is needed.
+	// the same clock as the parameter `now`, at which Tick must be called again, or 0 if no further
+	// call is needed.
 	Tick(now int64) (next int64)
 	// Out returns the bytes to write. The bytes are valid until the next call of a method of the
 	// codec.
@@ -96,7 +97,7 @@ type EventType uint8
 const (
 	OperationDone  EventType = iota // an operation ended with Outcome
 	LateResponse                    // the response to a cancelled operation arrived, so the operation's slot is free
-	LockAcquired                    // the operation has acquired its lock; Revision is the fencing token (STMOp.Observer)
+	LockAcquired                    // the operation has acquired its lock; Revision is the fencing token; see STMOp.Observer
 	LockReleasing                   // the operation is about to release its lock
 	SessionClosed                   // the session has ended as requested; StoreRevision is the revision, if the server reports it
 	WatchChange                     // a watch event: a key was written or deleted
@@ -114,7 +115,7 @@ type Event struct {
 	Term          uint64 // the member's term; 0 if the protocol does not report it
 	Revision      int64  // the key's version (its mod revision), for a later CAS. In a WatchProgress: the watcher has received all events up to this revision
 	ModRevision   int64  // In the OperationDone of a read or Watch: the revision of the write that created this version; 0 if it equals Revision. In a WatchChange: -1 if the event's exact revision is unknown and Revision is only an upper bound
-	StoreRevision int64  // the revision of the whole store at which the operation was executed; for a write, the write's own revision; 0 if unknown (kv.WriteOrder)
+	StoreRevision int64  // the revision of the whole store at which the operation was executed; for a write, the write's own revision; 0 if unknown; see kv.WriteOrder
 	Count         int64  // the number of keys that were read, counted, deleted, or written by a Txn; -1 if the protocol does not report it. In a WatchChange: the event's index in its message, counted from 0
 	ExtraRequests uint32 // number of requests that the operation needed after the first one
 	Retries       uint32 // STM: how often conflicts made the transaction start over

@@ -78,15 +78,15 @@ type Process struct {
 	Endpoint string            // HOST:PORT that clients use
 	Path     string            // executable
 	Args     []string          // without the executable's name
-	Env      []string          // KEY=VALUE, in addition to those from files.CleanEnviron
+	Env      []string          // variables KEY=VALUE, in addition to those from files.CleanEnviron
 	Dir      string            // working folder
 	DataDir  string            // the member's data; a wipe empties this folder, and fdatasync is measured in it
 	LogFile  string            // file to which standard output and standard error are appended
 	Files    map[string][]byte // files to write before the start: maps each path to the contents
 	// Backends holds further processes of the same member, such as the server that a proxy uses.
 	// They are started before this process, and are stopped, killed and paused with it.
-	// Access.Backends maps this process's Endpoint to their Endpoint. If one of them keeps the
-	// member's data, this process has the same DataDir as that process.
+	// Access.Backends maps this process's Endpoint to the Endpoint of a process in Backends. If a
+	// process in Backends keeps the member's data, both processes have the same DataDir.
 	Backends []Process
 }
 

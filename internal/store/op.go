@@ -17,8 +17,9 @@ type Op struct {
 	Key         []byte
 	Value       []byte // Put, CAS
 	// Revision is the version that the key must have for a CAS: 0 if the key must not exist, -1 if
-	// the caller does not know the version. If it is -1, the codec either reads the version first
-	// or, if the store returns the version with a conflict as etcd does, tries 0.
+	// the caller does not know the version. If Revision is -1, the codec usually reads the version
+	// first. If the store returns the version with a conflict, as etcd does, the codec tries 0
+	// without this read.
 	Revision int64
 	Pairs    []Pair // Txn: the pairs to write; the store writes all of them or none
 	Lease    int64  // KeepAlive: the number of the session or lease
@@ -34,9 +35,9 @@ type Op struct {
 	Service *ServiceOp
 	Watch   *WatchOp // Watch: the interval of keys, which starts at Key
 	// If Call is not nil, it is a recorded call to send unchanged, with its keys, values, revisions
-	// and leases. Kind is then only the kind of operation under which the call is counted. If the
-	// call's guards do not hold, the outcome is Conflict. Only codecs of a Replayer, and codecs of
-	// stores with kv.ApplicationCalls, support Call.
+	// and leases. In this case, the request does not depend on Kind: the call is only counted under
+	// this kind of operation. If the call's guards do not hold, the outcome is Conflict. Only
+	// codecs of a Replayer, and codecs of stores with kv.ApplicationCalls, support Call.
 	Call *call.Call
 }
 

@@ -13,15 +13,15 @@ import (
 )
 
 // Embedded is an optional interface of a Store whose server is built into the quorumbench binary
-// (BuiltIn). Each process that Launch describes runs the quorumbench binary (LaunchSpec.Self) with
-// the arguments `member NAME --config FILE`. That command calls RunMember.
+// (BuiltIn). Each process that Launch describes runs the quorumbench binary (see LaunchSpec.Self)
+// with the arguments `member NAME --config FILE`. That command calls RunMember.
 type Embedded interface {
 	// RunMember runs one member in this process. It returns when ctx ends, when the process is
 	// asked to terminate, when the member fails, or when the parent process ends. configFile is a
 	// file that Launch described.
 	RunMember(ctx context.Context, configFile string) error
-	// CertificateFiles returns the paths of a member's certificate and key. The running member
-	// notices when the files' contents change and uses the new certificate (kv.Certificates).
+	// CertificateFiles returns the paths of a member's certificate and key. If the contents of
+	// these files change, the running member uses the new certificate (see kv.Certificates).
 	CertificateFiles(at kv.MemberPlace) (certificate, key string)
 }
 
@@ -34,7 +34,7 @@ const (
 )
 
 // Applier is an optional interface of an Admin. A store needs an Applier if a read of a member's
-// own state (Promises.MemberReadLevel) may miss writes that were acknowledged before the read.
+// own state (see Promises.MemberReadLevel) may miss writes that were acknowledged before the read.
 type Applier interface {
 	// Newest returns a revision that is at least as high as the revision of every write that was
 	// acknowledged before the call, as far as the Admin's endpoints know.
@@ -48,32 +48,31 @@ type Applier interface {
 // capabilities list the operations that the store supports. A store without history embeds
 // NoHistory.
 type Operator interface {
-	// MoveLeader transfers leadership to the member with this ID
-	// (kv.LeaderTransfer).
+	// MoveLeader transfers leadership to the member with this ID (see kv.LeaderTransfer).
 	MoveLeader(ctx context.Context, member uint64) error
 	// PerformMaintenance makes a member perform the maintenance work of a feature: kv.Snapshots,
-	// kv.Alarms, kv.SpaceQuota or kv.AuthSwitch. It returns when the work is complete. If undo is
-	// not nil, the caller must call undo to reverse the work, even if PerformMaintenance returned
-	// an error, and before it closes the Admin.
+	// kv.Alarms, kv.SpaceQuota or kv.AuthSwitch. It returns when the work is complete. If the
+	// result `undo` is not nil, the caller must call it before closing the Admin, in order to
+	// reverse the work. This also applies if PerformMaintenance returned an error.
 	PerformMaintenance(ctx context.Context, feature kv.Feature, member Member) (undo func(context.Context) error, err error)
 	// Replace removes a stopped member from the cluster. The cluster then expects a member without
-	// data to replace the removed member (kv.Replacement, LaunchSpec.JoiningMember). The Admin's
-	// endpoints must be those of the other members.
+	// data to replace the removed member (see kv.Replacement and LaunchSpec.JoiningMember). The
+	// Admin's endpoints must be the endpoints of the other members.
 	Replace(ctx context.Context, removed Member) error
 
-	// AddLearner adds a non-voting member to the cluster. The caller starts its process afterwards
-	// (kv.Learners, LaunchSpec.JoiningMember).
+	// AddLearner adds a non-voting member to the cluster. The caller starts the member's process
+	// afterwards (see kv.Learners and LaunchSpec.JoiningMember).
 	AddLearner(ctx context.Context, place kv.MemberPlace) error
-	// Promote makes a learner a voting member. It waits until the learner has
-	// caught up and votes.
+	// Promote turns a learner into a voting member. It waits until the learner has caught up and
+	// can vote.
 	Promote(ctx context.Context, place kv.MemberPlace) error
 	// RemoveMember removes a voting or non-voting member from the cluster. It also returns nil if
 	// the member does not belong to the cluster.
 	RemoveMember(ctx context.Context, place kv.MemberPlace) error
 
 	// CheckRights returns an error if the user lacks the right to perform the given operation,
-	// kv.Compaction or kv.Defragmentation. It returns nil if the user's rights cannot be
-	// determined. It changes nothing.
+	// which is kv.Compaction or kv.Defragmentation. It returns nil if the user's rights cannot be
+	// determined. CheckRights does not change the cluster.
 	CheckRights(ctx context.Context, operation kv.Feature) error
 	// Compact discards the history before the present revision and returns that revision. It waits
 	// until the database can reuse the space.
@@ -86,8 +85,8 @@ type Operator interface {
 	// processes one endpoint after the other.
 	Defragment(ctx context.Context) error
 	// Hash returns a hash for each endpoint. The hashes cover all keys and values up to one
-	// revision, which is the same for all endpoints (kv.Hashes). Hash returns ErrNotCaughtUp if a
-	// member has not reached that revision yet.
+	// revision, which is the same for all endpoints (see kv.Hashes). Hash returns ErrNotCaughtUp if
+	// a member has not reached that revision yet.
 	Hash(ctx context.Context) ([]MemberHash, error)
 }
 
@@ -121,20 +120,20 @@ func (NoHistory) Defragment(context.Context) error { return errors.ErrUnsupporte
 // Hash implements Operator.
 func (NoHistory) Hash(context.Context) ([]MemberHash, error) { return nil, errors.ErrUnsupported }
 
-// Cleaner is an optional interface of an Admin. It finds and removes the keys and services that
-// a load left in the store (kv.PrefixDelete). A store without a service catalog embeds
+// Cleaner is an optional interface of an Admin. It finds and removes the keys and services that a
+// load left in the store (see kv.PrefixDelete). A store without a service catalog embeds
 // NoServices.
 type Cleaner interface {
 	// DeletePrefix deletes every key with the prefix, which must not be empty. It returns the
 	// number of deleted keys.
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
-	// KeysWithPrefix returns the names of at most limit keys with the prefix. more is set if the
-	// store contains further keys with the prefix. The names have the same form as the prefix. In a
-	// store with folders, KeysWithPrefix returns a folder below the prefix instead of the keys in
-	// that folder.
+	// KeysWithPrefix returns the names of at most `limit` keys with the prefix. The result `more`
+	// is true if the store contains further keys with the prefix. The names have the same form as
+	// the prefix. In a store with folders, KeysWithPrefix returns a folder below the prefix instead
+	// of the keys in that folder.
 	KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error)
 	// Services returns the names of the nodes in the service catalog whose names start with the
-	// prefix (kv.Services).
+	// prefix (see kv.Services).
 	Services(ctx context.Context, prefix string) ([]string, error)
 	// RemoveServices deregisters the nodes with the given names, which Services has returned.
 	RemoveServices(ctx context.Context, names []string) error
@@ -152,7 +151,7 @@ func (NoServices) RemoveServices(context.Context, []string) error { return nil }
 // FolderKeeper is an optional interface of an Admin whose store keeps keys in folders. A folder
 // remains when its last key is deleted.
 type FolderKeeper interface {
-	// MissingFolders returns the folders that would contain keys with the prefix but do not exist
+	// MissingFolders returns the folders that are needed for keys with the prefix but do not exist
 	// yet, outermost first.
 	MissingFolders(ctx context.Context, prefix string) ([]string, error)
 	// RemoveFolders removes folders that MissingFolders returned earlier, innermost first. It skips
@@ -161,7 +160,7 @@ type FolderKeeper interface {
 }
 
 // Leaser is an optional interface of an Admin whose store has leases or sessions with a time to
-// live (kv.Leases). Clients renew leases with kv.KeepAlive, and keys can be bound to leases.
+// live (see kv.Leases). Clients renew leases with kv.KeepAlive, and keys can be bound to leases.
 type Leaser interface {
 	// Grant creates n leases with the given time to live. It sends many requests concurrently. If
 	// Grant fails, it returns the leases that it has already created, and the caller must revoke
@@ -195,7 +194,7 @@ type MemberHash struct {
 }
 
 // TapProvider is an optional interface of a Store that can decode its protocol passively, so that
-// traffic between clients and a member can be recorded.
+// the traffic between clients and a member can be recorded.
 type TapProvider interface {
 	// Tap returns a passive decoder for one connection. The decoder must receive all of
 	// the connection's bytes, starting with the first byte.
@@ -206,27 +205,28 @@ type TapProvider interface {
 type TapConfig struct {
 	Conn     uint32 // the connection's number in the recording
 	Redactor *call.Redactor
-	// The decoder passes each call to Call when the call has ended, and passes each gap in the
-	// traffic to Gap. The callbacks must not keep references to their arguments.
+	// When a call has ended, the decoder passes it to the function Call. The decoder passes each
+	// gap in the traffic to the function Gap. The callbacks must not keep references to their
+	// arguments.
 	Call func(*call.Call)
 	Gap  func(call.Gap)
 }
 
 // Tap decodes the traffic on one connection. It is not safe for concurrent use.
 type Tap interface {
-	// Feed decodes bytes that arrived at the given time. The client sent the bytes if fromClient is
-	// set, and otherwise the server. After an error, the rest of the connection cannot be decoded.
-	// The error's text is one sentence.
+	// Feed decodes bytes that arrived at the given time. If fromClient is set, the client sent the
+	// bytes; otherwise the server sent them. After an error, the rest of the connection cannot be
+	// decoded. The error's text is one sentence.
 	Feed(fromClient bool, at int64, b []byte) error
-	// End reports the end of the connection. The decoder then records the open calls without a
-	// reply.
+	// End reports the end of the connection. The decoder then records each call that is still open
+	// as a call without a reply.
 	End(at int64)
 	// Open returns the number of calls without a reply.
 	Open() int
 }
 
-// Replayer is an optional interface of a Store whose traffic can be recorded, and whose codecs
-// can send recorded calls again (Op.Call).
+// Replayer is an optional interface of a Store whose traffic can be recorded, and whose codecs can
+// send recorded calls again (see Op.Call).
 type Replayer interface {
 	Store
 	TapProvider
@@ -237,12 +237,13 @@ type Replayer interface {
 	RequiredKey(p *call.Part) []byte
 }
 
-// NullServerProvider is an optional interface of a Store that has a null server (kv.NullServer): a
-// server that understands the store's protocol but stores nothing on disk.
+// NullServerProvider is an optional interface of a Store that has a null server (see
+// kv.NullServer). A null server is a server that understands the store's protocol but stores
+// nothing on disk.
 type NullServerProvider interface {
 	// NullServer returns a null server. If an option is invalid, the text of the error is one
-	// sentence about the mistake. For a mistake in a script, the sentence contains its position and
-	// the known words.
+	// sentence about the mistake. For a mistake in a script, the sentence contains the mistake's
+	// position and the known words.
 	NullServer(NullOptions) (NullServer, error)
 }
 
@@ -257,8 +258,8 @@ type NullServer interface {
 // NullOptions configures a null server. The zero value describes a server that stores nothing
 // and responds at once.
 type NullOptions struct {
-	// Script determines how the server treats operations, in the language that null.Parse reads. If
-	// Script is empty, the server responds to each operation at once.
+	// Script is text in the language that null.Parse reads. It determines how the server treats
+	// operations. If Script is empty, the server responds to each operation at once.
 	Script string
 	// Memory makes the server keep writes in memory. Without Memory, every key exists and has the
 	// same value of ValueSize bytes.
@@ -295,7 +296,7 @@ type SizingInput struct {
 	Keys      uint64  // number of keys that exist
 	KeySize   int     // bytes, including the prefix
 	ValueSize int     // bytes
-	// History is how long the store keeps a value after it was replaced.
+	// History is how long the store keeps an old value after a new value has replaced it.
 	History time.Duration
 	// Processors is the smallest number of CPUs, and Memory is the smallest memory in bytes, of the
 	// members' machines.

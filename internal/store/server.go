@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ServerSource describes, as data, how to install one version of a real server. It does not
-// depend on the machine: it contains no registry's host name and no path.
+// ServerSource describes, as data, how to install one version of a real server. It does not depend
+// on the machine: it contains neither the host name of a registry nor a path.
 type ServerSource struct {
 	Store    string   // the store's name, such as zetcd
 	Version  string   // the version that this source installs, without a leading v
@@ -20,9 +20,9 @@ type ServerSource struct {
 	// folder that contains go.mod. A GoModule has a go.mod, a complete go.sum, which the build must
 	// not change, and possibly stub modules. A Maven source has a pom.xml.
 	Files fs.FS
-	// Package is the import path of the package to build (GoModule).
+	// Package is the import path of the package to build (only for a GoModule).
 	Package string
-	// LDFlags are flags for the Go linker, such as -s -w (GoModule).
+	// LDFlags are flags for the Go linker, such as -s -w (only for a GoModule).
 	LDFlags string
 	// Args are additional arguments for go build or mvn, such as -Dzk.version=3.9.5.
 	Args []string
@@ -33,8 +33,8 @@ type ServerSource struct {
 	Check ServerCheck
 	// License is one sentence about the server's license.
 	License string
-	// Recipe describes how a user builds the server (HandBuilt). It is the start of a sentence,
-	// such as: build it as PAGE describes.
+	// Recipe describes how a user builds the server (only for a HandBuilt server). The text is the
+	// start of a sentence, such as: build it as PAGE describes.
 	Recipe string
 }
 
@@ -70,15 +70,16 @@ type Tool struct {
 // ServerCheck describes how to verify a server after it was built. In addition, all files are
 // hashed after the build, and the hashes are compared before each use.
 type ServerCheck struct {
-	// Module is a module that the binary must contain, in the form PATH@VERSION (GoModule).
+	// Module is a module that the binary must contain, in the form PATH@VERSION (only for a
+	// GoModule).
 	Module string
-	// Args are arguments with which the binary prints its version and exits with status 0
-	// (GoModule). If Args is empty, the binary is not run.
+	// Args are arguments with which the binary prints its version and exits with status 0 (only for
+	// a GoModule). If Args is empty, the binary is not run.
 	Args []string
 	// ExpectedOutput is a text that the binary's output must contain.
 	ExpectedOutput string `json:"Says"` // the hash of built servers contains this name
-	// RequiredFiles lists files that the result must contain, such as lib/zookeeper-3.9.5.jar
-	// (Maven).
+	// RequiredFiles lists files that the result must contain, such as lib/zookeeper-3.9.5.jar (only
+	// for a Maven source).
 	RequiredFiles []string `json:"Holds"` // the hash of built servers contains this name
 	// Sums maps files that are identical on all machines, such as jars, to their expected SHA-256
 	// hashes in hexadecimal. Go modules need no Sums, because go.sum has their hashes.
@@ -112,8 +113,8 @@ func (s ServerSource) Pick(requested string) (ServerSource, error) {
 	return s, err
 }
 
-// PickVersion returns the requested version without a leading v, or the first known version if
-// requested is empty. If the version is not known, the error lists the known versions.
+// PickVersion returns the requested version without a leading v, or the first known version if the
+// argument `requested` is empty. If the version is not known, the error lists the known versions.
 func PickVersion(name, requested string, known []string) (string, error) {
 	if requested == "" && len(known) > 0 {
 		return known[0], nil
@@ -135,7 +136,7 @@ func BuiltInServer(name, onlyVersion, requested string) (ServerSource, error) {
 }
 
 // HandBuiltServer implements Store.Server for a store whose server is not available from any
-// registry. recipe becomes ServerSource.Recipe.
+// registry. The argument `recipe` becomes ServerSource.Recipe.
 func HandBuiltServer(name, recipe, requested string) (ServerSource, error) {
 	s := ServerSource{Store: name, Kind: HandBuilt, Recipe: recipe}
 	if requested != "" {

@@ -45,7 +45,7 @@ const (
 	QuotaReached      SignalKind = "quota_reached"       // the space quota is used up: writes fail
 	GCPause           SignalKind = "gc_pause"            // the garbage collector paused all threads
 	Overloaded        SignalKind = "overloaded"          // heartbeats were sent or received late
-	FullStateSent     SignalKind = "full_state_sent"     // the member sent its whole state to another member, because its log no longer contains the entries that the other member lacks
+	FullStateSent     SignalKind = "full_state_sent"     // the member sent its whole state to another member, because the sender's log no longer contains the entries that the other member lacks
 	FullStateReceived SignalKind = "full_state_received" // the member received the whole state, because the leader's log no longer contains the entries that the member lacks
 )
 
@@ -212,7 +212,8 @@ func (r Reading) Since(before Reading) Reading {
 	return d
 }
 
-// countUpTo returns the cumulative count of the last bucket whose upper bound is at most upper.
+// countUpTo returns the cumulative count of the last bucket whose upper bound does not exceed the
+// argument `upper`.
 func countUpTo(buckets []Bucket, upper float64) float64 {
 	i := sort.Search(len(buckets), func(i int) bool { return buckets[i].Upper > upper })
 	if i == 0 {
@@ -245,8 +246,8 @@ func (r Reading) Quantile(q float64) (seconds float64, ok bool) {
 	return lower + (b.Upper-lower)*(rank-under)/(b.Count-under), true
 }
 
-// Longest returns the bounds of the bucket that contains the longest duration: the duration is
-// longer than lower and at most upper seconds. ok is false if there are no buckets or no durations.
+// Longest returns the bounds of the bucket that contains the longest duration: the duration is more
+// than `lower` and at most `upper` seconds. ok is false if there are no buckets or no durations.
 func (r Reading) Longest() (lower, upper float64, ok bool) {
 	if len(r.Buckets) == 0 || r.Count <= 0 {
 		return 0, 0, false
@@ -275,7 +276,7 @@ func (r Reading) Plus(o Reading) Reading {
 }
 
 // Scaled converts the reading to another unit. It multiplies the value, the sum and the buckets'
-// bounds by unit.
+// bounds by the argument `unit`.
 func (r Reading) Scaled(unit float64) Reading {
 	s := Reading{Value: r.Value * unit, Sum: r.Sum * unit, Count: r.Count}
 	for _, b := range r.Buckets {

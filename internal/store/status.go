@@ -137,7 +137,7 @@ func AskAll(n int, ask func(i int) Member) (Status, error) {
 	return s, nil
 }
 
-// lookupTime limits the lookup of a host name if an earlier address of the host is known.
+// lookupTime limits the time for looking up a host name if an earlier address of the host is known.
 const lookupTime = time.Second
 
 // NewRememberingDial returns a Dial that connects directly and remembers the address of each
@@ -154,7 +154,7 @@ type rememberingDialer struct {
 	addresses map[string]*knownAddress
 }
 
-// knownAddress is the address to which an endpoint was last connected.
+// knownAddress is the address at which an endpoint was most recently reached.
 type knownAddress struct {
 	address      string
 	unresolvable bool // the host name no longer resolved at that time, so it is not looked up again

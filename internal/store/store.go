@@ -25,9 +25,9 @@ type Store interface {
 	// Capabilities returns the supported operations and features, and how this store implements
 	// each of them.
 	Capabilities() kv.Capabilities
-	// DecodeSettings returns the store's settings. It calls decode to fill a struct from a scenario
-	// file; decode rejects unknown fields. If decode is nil, DecodeSettings returns the defaults.
-	// The caller passes the result to Launch unchanged.
+	// DecodeSettings returns the store's settings. It calls the function `decode` to fill a struct
+	// from a scenario file; this function rejects unknown fields. If `decode` is nil,
+	// DecodeSettings returns the defaults. The caller passes the result to Launch unchanged.
 	DecodeSettings(decode func(into any) error) (any, error)
 	// Launch returns a description, as data, of how to start a cluster.
 	Launch(LaunchSpec) (Launch, error)
@@ -36,19 +36,19 @@ type Store interface {
 	// versions.
 	Server(version string) (ServerSource, error)
 	// Admin returns an Admin that reads the status of a cluster and administers the cluster with
-	// the store's official client. It does not wait until a server is available.
+	// the store's official client. The call does not wait until a server is available.
 	Admin(Access) (Admin, error)
 	// Metrics returns sources of the metrics for the member at an endpoint (HOST:PORT). The caller
 	// tries them in order until one responds. If the result is empty, the member reports no
 	// metrics.
 	Metrics(a Access, endpoint string) []MetricSource
-	// Signal parses a log line from one of a member's processes (Process, Process.Backends). The
-	// line does not contain its line break, and may be truncated after a few thousand bytes. Signal
-	// depends only on line and does not keep a reference to it. ok is false for lines that report
-	// no event, which are most lines.
+	// Signal parses a log line from one of a member's processes (see Process and Process.Backends).
+	// The line does not contain its line break, and may be truncated after a few thousand bytes.
+	// The result depends only on `line`, and Signal keeps no reference to that slice. ok is false
+	// for lines that report no event, which are most lines.
 	Signal(line []byte) (s Signal, ok bool)
 	// Promises returns the store's documented guarantees about the order of writes. They can be
-	// verified only if the store's responses contain that order (kv.WriteOrder).
+	// verified only if the store's responses contain that order (see kv.WriteOrder).
 	Promises() Promises
 	// Codecs returns a function that creates the codecs for one event loop. These codecs may share
 	// state without locks, so Codecs must be called once for each loop.
@@ -73,7 +73,7 @@ type Access struct {
 	// alive.
 	SessionTimeout time.Duration
 	// Grants collects the names of the leases and sessions that the store grants to a load's
-	// operations; nil if they are not wanted. Only the load's single event loop uses it.
+	// operations; nil if the names are not needed. Only the load's single event loop uses Grants.
 	Grants *Grants
 	// DialTimeout limits the time for connecting; 0 means 5 s.
 	DialTimeout time.Duration
@@ -138,7 +138,7 @@ type Admin interface {
 	// UncheckedUserReason returns the reason why the cluster did not check the user and the
 	// password in the Access. The reason is the last clause of a sentence. UncheckedUserReason
 	// returns an empty string if the cluster checks the user and the password, or if the store has
-	// no users (kv.Users).
+	// no users (see kv.Users).
 	UncheckedUserReason(ctx context.Context) (reason string, err error)
 	io.Closer
 }
@@ -208,8 +208,8 @@ type Promises struct {
 	// ConflictVersions is set if the Event for a conflict contains the version that caused the
 	// conflict: 0 if the key did not exist, -1 if the version is unknown.
 	ConflictVersions bool
-	// AmbiguousResults is set if the store may have executed a write although its response to the
-	// write is a conflict, or the result of a delete that found no key.
+	// AmbiguousResults is set if the store may have executed a write although its response reports
+	// a conflict or a delete that found no key.
 	AmbiguousResults bool
 	// NoWriteRevisions is set if responses to writes do not contain the revisions of the writes.
 	// The order of the writes is then known only from real time and from the revisions of reads.

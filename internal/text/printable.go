@@ -107,8 +107,8 @@ func glyph(b []byte) (length int, unchanged bool) {
 	return n, n > 1 && unicode.IsGraphic(r)
 }
 
-// appendTo appends b, in which it replaces characters that are not printable by escape sequences.
-// If keepLayout is set, it leaves line breaks and tabs unchanged.
+// appendTo appends b to dst. It replaces each character that is not printable with an escape
+// sequence. If keepLayout is set, it leaves line breaks and tabs unchanged.
 func appendTo(dst, b []byte, keepLayout bool) []byte {
 	for len(b) > 0 {
 		n, shown := glyph(b)

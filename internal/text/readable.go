@@ -192,8 +192,8 @@ func Align(indent string, rows [][]string, left func(column int) bool) string {
 	return AlignPainted(indent, rows, left, func(_, _ int, words string) string { return words })
 }
 
-// AlignPainted does the same as Align, and shows each cell as paint returns it. paint must not
-// change the width of the cell on the screen.
+// AlignPainted does the same as Align, and shows each cell as the function `paint` returns it. The
+// function must not change the width of the cell on the screen.
 func AlignPainted(indent string, rows [][]string, left func(column int) bool, paint func(row, column int, words string) string) string {
 	var width []int
 	for _, row := range rows {

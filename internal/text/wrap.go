@@ -9,10 +9,10 @@ import (
 // ScreenWidth is the default maximum width of output for a terminal, in columns.
 const ScreenWidth = 100
 
-// Wrap breaks a line at spaces into parts of at most width columns. Parts after the first begin
-// with indent spaces. A word that is wider than a part stays whole, so that it can be copied, and a
-// number stays with its unit: for example, Wrap("  a long path", 9, 4) returns "  a long" and "
-// path".
+// Wrap breaks a line at spaces into parts of at most `width` columns. Each part after the first
+// begins with `indent` spaces. A word that is wider than a part stays whole, so that it can be
+// copied, and a number stays on the same line as its unit. For example, Wrap("  a long path", 9, 4)
+// returns "  a long", and "path" after four spaces.
 func Wrap(line string, width, indent int) []string {
 	var parts []string
 	for utf8.RuneCountInString(line) > width {
@@ -66,9 +66,9 @@ func beforeUnit(line string, space int) bool {
 // Indent returns the number of spaces with which a line begins.
 func Indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// Stack divides a table row whose cells have several lines into rows whose cells have one line. It
-// fills up cells that have fewer lines with empty lines: below the text or, if alignBottom is true,
-// above it.
+// Stack divides a table row whose cells have several lines into rows whose cells have one line.
+// Stack adds empty lines to the cells that have fewer lines than the longest cell: below the text
+// or, if alignBottom is true, above it.
 func Stack(cells [][]string, alignBottom bool) [][]string {
 	height := 0
 	for _, lines := range cells {

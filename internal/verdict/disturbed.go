@@ -8,13 +8,13 @@ import (
 )
 
 // Rules R5 to R10 and R23 look for disturbances of the measurement. Figures.Added holds the total
-// delay that the generator caused, but not the cause of the delay. Of R5 to R9, only the rules
-// whose causes took the most time from the generator report this delay. All of them report the same
-// effect.
+// delay that the generator caused, but not the cause of the delay. Each of the rules R5 to R9 looks
+// for one cause of this delay. Only the rules for the major causes (see isMajorCause) report the
+// delay, and all these rules report the same effect.
 
 // MinBusy is the fraction of the window above which an event loop's own work counts as a cause of
-// delay. If an event loop works half of the time, the average response waits for the loop as long
-// as the loop works on one operation.
+// delay. If an event loop works for half of the time, a response waits for the loop, on average, as
+// long as the loop needs for one operation.
 const MinBusy = 0.50
 
 // cause is a reason why the generator was late.
@@ -30,9 +30,9 @@ const (
 )
 
 // isMajorCause reports whether a cause took a large amount of time from the generator's event
-// loops: more than half as much as the largest cause. PausedNS includes RunDelayNS, which includes
-// ThrottledNS, so isMajorCause subtracts the included times. A single pause that is longer than the
-// remaining paused time means that the process was stopped.
+// loops: more than half as much time as the largest cause. PausedNS includes RunDelayNS, which
+// includes ThrottledNS, so isMajorCause subtracts the included times. The process was stopped for
+// the remaining paused time or, if longer, for the longest single pause.
 func (f *Figures) isMajorCause(c cause) bool {
 	stolen := f.StolenShare * f.Seconds * 1e9
 	times := map[cause]float64{
@@ -175,8 +175,8 @@ func R10CPUSteal(f *Figures) finding {
 }
 
 // timeWithoutCPU returns an upper bound for the fraction of the window during which the hypervisor
-// withheld at least one CPU. An operation cannot have waited for a CPU for a larger fraction of the
-// window, even on an idle machine.
+// withheld at least one CPU. Even on an idle machine, operations cannot have waited for a CPU
+// during a larger fraction of the window.
 func timeWithoutCPU(stolen float64, processors int) float64 {
 	if processors <= 0 {
 		return 1

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The rules for disturbances limit the effect of a disturbance, not its cause. The effect is the
-// fraction by which a printed figure may be wrong.
+// The rules for disturbances have limits for the effect of a disturbance, not for the cause of the
+// disturbance. The effect is the fraction by which a printed figure may be wrong.
 const (
 	// SuspectEffect is the effect above which a printed figure is suspect. An effect never makes a
 	// figure invalid, because the reason states how wrong the figure can be.
@@ -72,7 +72,7 @@ func (e Effect) largest() float64 {
 	return most
 }
 
-// figuresAbove returns the names of the figures that may be wrong by more than limit.
+// figuresAbove returns the names of the figures that may be wrong by more than the given limit.
 func (e Effect) figuresAbove(limit float64) (names []string) {
 	if e.Throughput > limit {
 		names = append(names, Throughput)
@@ -143,7 +143,7 @@ func share(x float64) string {
 type Added struct {
 	// Known is false if no operation was sampled.
 	Known bool
-	// Sampled summarizes the times of the sampled operations, of the kind that reports print first.
+	// Sampled summarizes the headline times (see Figures.Headline) of the sampled operations.
 	// Undisturbed summarizes the times of the same operations without the delay that the generator
 	// added.
 	Sampled, Undisturbed measure.Summary
@@ -189,9 +189,10 @@ func (a *Added) Effect(open bool) (e Effect) {
 			e.Times[i] = e.Times[i+1]
 		}
 	}
-	// After a pause, only an upper bound for the delay of a response is known, so the smallest of
-	// many differences means little. The time of the fastest operation is not more wrong than the
-	// times of other fast operations.
+	// After a pause, only an upper bound for the delay of a response is known. So the undisturbed
+	// time that is computed for an operation can be far too low, and the minimum of these times is
+	// not reliable. But the measured minimum is not more wrong than the times of other fast
+	// operations.
 	e.Times[0] = min(e.Times[0], e.Times[1])
 	return e
 }

@@ -89,7 +89,8 @@ func effectNames(figure string) []string {
 	return names[above-1 : above+1]
 }
 
-// MarshalJSON encodes all figures as an object. Its keys are the names of the figures in files.
+// MarshalJSON encodes all figures as an object. The keys are the names that files use for the
+// figures.
 func (e Effect) MarshalJSON() ([]byte, error) {
 	object := map[string]float64{"throughput": e.Throughput}
 	for i, name := range timeNames() {
@@ -111,5 +112,5 @@ func (e *Effect) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// field returns the name of a figure in files.
+// field returns the name that files use for a figure.
 func field(name string) string { return strings.ReplaceAll(name, ".", "_") }

@@ -34,7 +34,8 @@ type Figures struct {
 	// Halves describes the two halves of the window. Each half is a whole number of seconds long.
 	Halves [2]Half
 
-	// Times from due to done, for successes and errors together.
+	// Times from the moment when an operation was due until it was done, for successes and errors
+	// together.
 	TotalNS float64 // their sum
 	// LongestNS is the longest of these times. It includes operations in flight when the window
 	// opened.
@@ -53,7 +54,7 @@ type Figures struct {
 	Generator
 
 	// Workers lists the workers that generated the load. The list is empty if a single worker
-	// generated it and was not lost.
+	// generated the load and was not lost.
 	Workers []Worker
 
 	// Hosts lists the hosts that ran members or generated load. The list is empty unless the
@@ -85,8 +86,8 @@ type Load struct {
 	WaitedForConnection uint64
 	Connections         int
 	// ConnectionWaitNS is the mean time that an operation of a closed loop waited for its
-	// connection. HeadlineIsResponse is set if Headline holds response times. A closed loop has
-	// response times there only because of that wait.
+	// connection. HeadlineIsResponse is set if Headline holds response times. For a closed loop,
+	// HeadlineIsResponse is set only if operations waited for a connection.
 	ConnectionWaitNS    float64
 	HeadlineIsResponse  bool
 	Waiting             Times
@@ -132,8 +133,8 @@ type Cluster struct {
 	// could not be verified. Both may be empty.
 	BrokenPromises string
 	Unverified     string
-	// HistoryShare is the fraction of the bytes written to the members' disk in the window that
-	// belong to the history. It is 0 if the history is on another disk or the fraction is unknown.
+	// HistoryShare is the history's fraction of all bytes that were written to the members' disk in
+	// the window. HistoryShare is 0 if the history is on another disk or the fraction is unknown.
 	HistoryShare float64
 	LostMembers  []string // names of members that ended or stopped responding
 	TermChanges  int      // elections in the window
@@ -141,9 +142,10 @@ type Cluster struct {
 
 // Faults describes the injected faults.
 type Faults struct {
-	// Injected counts the injected faults. ErrorsInFaults counts the errors in Failed that occurred
-	// during a fault. FaultFailures describes the faults that were not injected as requested, in
-	// one sentence each. LostMembers and TermChanges exclude the effects of faults.
+	// Injected counts the injected faults. ErrorsInFaults states how many of the errors that
+	// Figures.Failed counts occurred during a fault. FaultFailures describes the faults that were
+	// not injected as requested, in one sentence each. LostMembers and TermChanges exclude the
+	// effects of faults.
 	Injected       int
 	ErrorsInFaults uint64
 	FaultFailures  []string
@@ -159,7 +161,7 @@ type Durability struct {
 }
 
 // Half describes one half of a window: its length, its throughput, and the standard error of the
-// throughput, which is estimated from the differences between seconds.
+// throughput, which is estimated from the differences between the one-second intervals.
 type Half struct {
 	Seconds                  int
 	PerSecond, StandardError float64
@@ -172,7 +174,7 @@ type EventFigures struct {
 	Lost         uint64 // expected events that did not arrive
 	Duplicated   uint64 // in the window
 	Reordered    uint64 // in the window
-	Untimed      uint64 // in the window, for writes whose due or send time is not known
+	Untimed      uint64 // in the window: events of writes whose due time or send time is not known
 	Wrong        uint64 // events for keys that the watcher does not watch
 	Impossible   uint64 // events that arrived before the write was sent
 	Ended        uint64 // watchers that the store ended permanently
@@ -222,8 +224,9 @@ func (f *Figures) limitEffect(e Effect) Effect {
 }
 
 // generatorEffect returns how far the generator may have moved the printed figures. The sample
-// contains all late operations, unless too many operations were late. If the slowest operation is
-// not in the sample, it was therefore not late.
+// contains all late operations, unless too many operations were late. generatorEffect ignores this
+// exception: if the slowest operation is not in the sample, generatorEffect assumes that the
+// generator did not delay that operation.
 func (f *Figures) generatorEffect() Effect {
 	e, top := f.Added.Effect(f.OpenLoop), timeIndex("max")
 	if f.Headline.Max.NS > 1.01*f.Added.Sampled.Max.NS {

@@ -57,8 +57,8 @@ func (c ControllerClock) finding() finding {
 	return finding{state: Valid, text: fmt.Sprintf(was+"; the recorded times do not show the change, because the run uses a monotonic clock", c.ClockChanges, text.Duration(c.ClockChangeNS))}
 }
 
-// judgeMachines calls judge once for each machine, with a Host that combines the machine's hosts,
-// and returns the worst findings.
+// judgeMachines calls the function `judge` once for each machine, with a Host that combines the
+// machine's hosts, and returns the worst findings.
 func (f *Figures) judgeMachines(judge func(h *Host) finding) finding {
 	var all []finding
 	for i := range f.Hosts {

@@ -8,7 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// onHosts returns figures of members on one host and of one worker on each of two others.
+// onHosts returns the figures of a run with members on one host, and with one worker on each of two
+// other hosts.
 func onHosts() Figures {
 	f := good()
 	f.Hosts = []Host{

@@ -29,8 +29,8 @@ func Judge(f Figures) Verdict {
 	return v
 }
 
-// rule is a numbered rule. Rule n is at index n-1 in the result of rules. The texts of a rule's
-// reasons and notes start with the rule's name.
+// rule is a numbered rule. Rule n is at index n-1 in the result of the function rules. The texts of
+// a rule's reasons and notes start with the rule's name.
 type rule struct {
 	number int
 	name   string
@@ -58,7 +58,8 @@ func DescribeRule(number int) (name, remedy string) {
 // host was lost).
 func MeansOtherLoad(rule int) bool { return rule == 19 || rule == 26 }
 
-// disturbedWorkerRule is the rule whose effect concerns only the figures of one worker.
+// disturbedWorkerRule is the number of the rule whose effect concerns only the figures of one
+// worker.
 const disturbedWorkerRule = 30
 
 func rules() []rule {

@@ -58,10 +58,11 @@ func behindNote(f *Figures) string {
 	return "The store fell behind: " + rates + "."
 }
 
-// generatorShare returns the fraction of the delay that the generator caused. This is the
-// generator's part of the mean response time or, if larger, the part of the missing operations that
-// the generator alone delayed: operations that were never sent although no limit and no lack of a
-// connection held them back.
+// generatorShare returns the fraction of the delay that the generator caused. This is the larger of
+// two values. The first value is the generator's part of the mean response time. The second value
+// is a part of the missing operations: those that were never sent although they waited neither for
+// the limit on operations in flight nor for a connection. Only the generator can have delayed these
+// operations.
 func (f *Figures) generatorShare() float64 {
 	share := 0.0
 	if mean := f.Added.Sampled.Mean; mean.Known && mean.NS > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// These are the limits of rules that do not limit an effect. A figure that is equal to its limit
-// does not exceed it.
+// These are the limits of the rules that do not judge an effect. A figure that is equal to its
+// limit does not exceed it.
 const (
 	// MaxLittleDeviation is the largest allowed difference, as a fraction, between the number of
 	// clients and the mean number of busy clients according to Little's law (R4).
@@ -67,10 +67,10 @@ func R3WrongResponses(f *Figures) finding {
 // R4LittlesLaw reports a closed loop whose figures contradict Little's law. It compares the number
 // of clients with the mean number of busy clients. It computes that mean in two ways: from the
 // generator's counts, and as the sum of the operations' times divided by the window's length. To
-// both it adds the clients that rested after a refusal, because they have no operation in progress.
-// A client's first operation may begin before the window, and its last operation may end after the
-// window. So each edge of the window can change the sum by up to the duration of the longest
-// operation per client.
+// both results it adds the clients that rested after a refusal, because they have no operation in
+// progress. A client's first operation may begin before the window, and its last operation may end
+// after the window. So, for each client, each edge of the window can change the sum by up to the
+// duration of the longest operation.
 func R4LittlesLaw(f *Figures) finding {
 	if hasLostWorker(f) { // the last operations of the lost worker's clients are unknown
 		return noFinding()
@@ -175,7 +175,8 @@ func inFlightLimit(f *Figures) finding {
 		return f.judgeEffect(e, "%d of %d operations waited because the maximum of %d operations was in flight (max-in-flight)", f.WaitedForLimit, f.Due, f.MaxInFlight)
 	}
 	const waited = "%d of %d operations waited for a free connection"
-	if f.WaitedForConnection > f.Due/2 && f.errorShare() >= 0.5 { // at every percentile, the operation failed or was never sent
+	if f.WaitedForConnection > f.Due/2 && f.errorShare() >= 0.5 {
+		// The median and all higher percentiles are failed operations.
 		return suspect(waited, f.WaitedForConnection, f.Due)
 	}
 	return f.judgeEffect(e, waited, f.WaitedForConnection, f.Due)

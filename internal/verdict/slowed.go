@@ -3,12 +3,12 @@ package verdict
 import "math"
 
 // maxPausesPerOperation is the maximum number of pauses that one operation can encounter on a
-// machine, because it may wait in several processes one after the other. Each pause is at most as
-// long as the longest observed pause.
+// machine, because an operation may wait in several processes one after the other. Each pause is at
+// most as long as the longest observed pause.
 const maxPausesPerOperation = 3
 
-// minMissingShare is the fraction of missing CPU time below which slowed does not assume that
-// operations encountered pauses.
+// minMissingShare is a limit for the fraction of CPU time that is missing. Below this limit,
+// missingCPUEffect does not assume that operations encountered pauses.
 const minMissingShare = 0.001
 
 // missingCPU is CPU time that members needed but did not get.
@@ -62,8 +62,9 @@ func (f *Figures) missingCPUEffect(m missingCPU) (e Effect) {
 	return e
 }
 
-// pauseEffect returns the fraction by which the time `measured` may be too high because a share of
-// the operations encountered pauses. undisturbed is the time without these operations.
+// pauseEffect returns the fraction by which the time `measured` may be too high because some
+// operations encountered pauses. The parameter `share` is the fraction of such operations, or 1 for
+// a percentile. The parameter `undisturbed` is the time without these operations.
 func (m *missingCPU) pauseEffect(measured, undisturbed, share float64) float64 {
 	if m.longestPause > 0 {
 		undisturbed = max(undisturbed, measured-share*maxPausesPerOperation*m.longestPause)

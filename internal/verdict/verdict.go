@@ -33,7 +33,7 @@ func (s State) rank() int {
 	return 3
 }
 
-// Reason describes a rule that found a problem.
+// Reason describes a problem that a rule found.
 type Reason struct {
 	Rule int    `json:"rule"`
 	Text string `json:"text"` // a sentence that includes the measured value and its limit
@@ -46,8 +46,8 @@ type Reason struct {
 // String returns the reason as reports print it, such as "R10 CPU steal: ...".
 func (r Reason) String() string { return fmt.Sprintf("R%d %s", r.Rule, r.Text) }
 
-// Name returns the number and the name of the rule, such as "R10 CPU steal". It returns only the
-// number of a rule that a later version has added.
+// Name returns the number and the name of the rule, such as "R10 CPU steal". For a rule that a
+// later version has added, it returns only the number.
 func (r *Reason) Name() string {
 	if r.Rule < 1 || r.Rule > Rules() {
 		return fmt.Sprintf("R%d", r.Rule)

@@ -34,9 +34,9 @@ type Worker struct {
 	// StartDelayNS is the time from the start of the first worker's window to the start of this
 	// worker's window.
 	StartDelayNS int64
-	// Pace is the number of operations per client of this worker, divided by the number of
-	// operations per client of the other workers at the same members in the same time. PaceError is
-	// the standard error of Pace. Both are 0 if unknown.
+	// Pace compares this worker with the other workers at the same members during the same time.
+	// Pace is the number of operations per client of this worker, divided by the same number for
+	// the others. PaceError is the standard error of Pace. Both are 0 if unknown.
 	Pace, PaceError float64
 	// MedianDistances holds, for each second, the difference between the logarithms of this
 	// worker's median response time and that of the other workers.
@@ -71,7 +71,7 @@ func hasLostWorker(f *Figures) bool {
 }
 
 // R27UnevenStart reports workers that began later than others. The operations that such a worker
-// did not send before it began are missing from the throughput.
+// would have sent before it began are missing from the throughput.
 func R27UnevenStart(f *Figures) finding {
 	var last *Worker
 	missing := 0.0

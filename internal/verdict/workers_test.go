@@ -37,8 +37,9 @@ func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 	return all
 }
 
-// R29 reports equal workers at most at its rate of false alarms, no matter how the speed of the
-// store varies. It always reports a worker that has a tenth of the speed of the other workers.
+// R29 may report equal workers, but not more often than its rate of false alarms allows, no matter
+// how the speed of the store varies. It always reports a worker that has a tenth of the speed of
+// the other workers.
 func TestR29FalseAlarms(t *testing.T) {
 	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(4, 2))
@@ -151,8 +152,8 @@ func TestReasonsNameTheWorker(t *testing.T) {
 	}
 }
 
-// A reason with a sum of times states over how many loops and workers it was summed. A reason that
-// concerns a lost host names the host.
+// If a reason contains a sum of times, the reason states how many loops and workers the sum
+// includes. A reason that concerns a lost host names the host.
 func TestReasonsAboutSeveralLoopsAndHosts(t *testing.T) {
 	f := good()
 	f.Loops, f.PausedNS, f.LongestPauseNS, f.Added = 1, 9e9, 1e9, added(0, 0, 0.3)

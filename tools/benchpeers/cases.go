@@ -66,7 +66,7 @@ func watchCase() Case {
 	}
 }
 
-// groupCheck is the name that selects all checks in --only.
+// groupCheck is the value of --only that selects all checks.
 const groupCheck = "check"
 
 // nullCheck returns a `check perf` case on a null server, on which every write takes 2 ms.

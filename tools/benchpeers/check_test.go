@@ -100,7 +100,8 @@ func TestParseCheck(t *testing.T) {
 	}
 }
 
-// quorumbench must receive the load by name, and a duration only if it differs from checkSpan.
+// quorumbench must receive the load by name, and must receive a duration only if the duration
+// differs from checkSpan.
 func TestCheckArguments(t *testing.T) {
 	w := Work{Case: Case{Store: "etcd", Load: "l", Duration: checkSpan}, Endpoint: "127.0.0.1:2379"}
 	if got := strings.Join(w.checkArguments(), " "); got != "check perf --store etcd --endpoints 127.0.0.1:2379 --load l --format json" {

@@ -14,8 +14,9 @@ import (
 )
 
 // NewEtcdctl returns the peer `etcdctl check perf`, with the etcdctl at the given path. If etcdctl
-// is not available, err states why. This peer does not run cases with null servers, because
-// etcdctl always takes a minute, and a real member also shows the effect of etcdctl's rate limiter.
+// is not available, err states why. This peer does not run cases with null servers. Each such case
+// would take a minute, and the case with a real member already shows the effect of etcdctl's rate
+// limiter.
 func NewEtcdctl(binary string, err error) Peer {
 	return Peer{
 		Name: Etcdctl, Unavailable: err, Version: func() string { return Etcdctl + " " + etcdctlVersion },
@@ -76,8 +77,8 @@ const etcdctlModule = "go.etcd.io/etcd/etcdctl/v3"
 var etcdctlFiles embed.FS
 
 // BuildEtcdctl returns the path of etcdctl in the user's cache folder. If etcdctl is not in the
-// folder, BuildEtcdctl builds etcdctl with the module versions that go.sum pins. It calls progress
-// for each step of the build.
+// folder, BuildEtcdctl builds etcdctl with the module versions that go.sum pins. It calls the
+// function `progress` for each step of the build.
 func BuildEtcdctl(ctx context.Context, progress func(step string)) (string, error) {
 	source, err := etcdctlSource()
 	if err != nil {

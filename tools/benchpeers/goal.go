@@ -133,16 +133,16 @@ type quotient struct {
 	figure                           Figure
 }
 
-// atMost returns the goal that the ratio does not exceed limit. A ratio of at most aim, a lower
-// value, is better still.
+// atMost returns the goal that the ratio does not exceed `limit`. The parameter `aim` is a lower,
+// more ambitious limit.
 func (q quotient) atMost(title string, limit, aim float64) Goal {
 	g := q.atLeast(title, limit, aim)
 	g.LowerIsBetter = true
 	return g
 }
 
-// atLeast returns the goal that the ratio reaches limit. A ratio of at least aim, a higher value,
-// is better still.
+// atLeast returns the goal that the ratio reaches `limit`. The parameter `aim` is a higher, more
+// ambitious limit.
 func (q quotient) atLeast(title string, limit, aim float64) Goal {
 	return Goal{
 		Title: title, Limit: limit, Aim: aim, Show: showRatio,

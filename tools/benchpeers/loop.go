@@ -38,7 +38,8 @@ type counter struct {
 	_ [56]byte
 }
 
-// dialTimeout limits the time to connect and the time of each call before the loop starts.
+// dialTimeout limits the time to connect and the time of each call that is made before the loop
+// starts.
 const dialTimeout = 10 * time.Second
 
 // If the first argument is one of these values, this binary acts as a generator. These are the

@@ -157,8 +157,8 @@ func (c Check) String() string {
 	return fmt.Sprintf("slowest %s, stddev %s: %s", text.Duration(c.Slowest), text.Duration(c.Stddev), c.Verdict())
 }
 
-// withCPUTime returns the figures with the CPU time per operation, computed from the CPU time of
-// the process, unless the figures already contain it.
+// withCPUTime returns the figures, and adds the CPU time per operation if they do not contain it.
+// It computes this figure from the CPU time of the process.
 func (f Figures) withCPUTime(cpu time.Duration) Figures {
 	if f.CPUPerOp == 0 && f.Operations > 0 {
 		f.CPUPerOp = float64(cpu) / float64(f.Operations)

@@ -14,7 +14,7 @@ import (
 // fsyncWrites is the number of synced writes that measure the disk.
 const fsyncWrites = probe.FsyncWrites
 
-// workspace contains what all beds share: this machine, a folder, and quorumbench.
+// workspace contains everything that all testbeds share: this machine, a folder, and quorumbench.
 type workspace struct {
 	host    host.Host
 	claim   host.Claim

@@ -17,7 +17,7 @@ import (
 )
 
 // find matches all patterns against a program's output and returns the text of their groups. If a
-// pattern does not match, find returns an error that begins with problem.
+// pattern does not match, find returns an error that begins with the parameter `problem`.
 func find(problem, text string, patterns ...*regexp.Regexp) (groups [][]string, err error) {
 	for _, p := range patterns {
 		m := p.FindStringSubmatch(text)

@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// NewQuorumbench returns quorumbench as a peer, with the program at the path binary. For watches,
+// NewQuorumbench returns quorumbench as a peer, with the program at the path `binary`. For watches,
 // the peer runs only quorumbench's generator, in a separate process. self is the path of the
 // program that calls LoopMain.
 func NewQuorumbench(binary, self string) Peer {
@@ -52,15 +52,15 @@ func (w Work) benchArguments() []string {
 	return args
 }
 
-// times contains the percentiles that are used here from a group of times in a result. A field is
-// nil if the result does not contain the percentile.
+// times contains the percentiles that benchpeers uses from one group of times in a result. A field
+// is nil if the result does not contain the percentile.
 type times struct {
 	P50  *float64 `json:"p50"`
 	P99  *float64 `json:"p99"`
 	P999 *float64 `json:"p99_9"`
 }
 
-// trial contains the fields that are used here from the output of --format json
+// trial contains the fields that benchpeers uses from the output of --format json
 // (docs/reference/files.md).
 type trial struct {
 	Completed uint64   `json:"completed_in_window"`
@@ -123,7 +123,7 @@ func (w Work) checkArguments() []string {
 	return args
 }
 
-// perfResult contains the fields that are used here from the output of `check perf --format json`.
+// perfResult contains the fields of the output of `check perf --format json` that benchpeers uses.
 type perfResult struct {
 	State      string  `json:"state"`
 	Throughput float64 `json:"writes_per_second"`

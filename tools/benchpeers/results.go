@@ -40,10 +40,9 @@ func (r *Results) Values(caseName, name string, figure Figure) []float64 {
 	return out
 }
 
-// Ratios returns, for each round, a figure of the peer that numerator names, divided by the same
-// figure of the peer that denominator names. In a round, both are measured within a minute, so that
-// other work on the machine affects both. Ratios omits rounds in which one of the two figures is
-// missing.
+// Ratios returns, for each round, a figure of the peer `numerator`, divided by the same figure of
+// the peer `denominator`. In a round, both peers are measured within a minute, so that other work
+// on the machine affects both. Ratios omits rounds in which one of the two figures is missing.
 func (r *Results) Ratios(caseName, numerator, denominator string, figure Figure) []float64 {
 	var out []float64
 	for _, a := range r.Runs {

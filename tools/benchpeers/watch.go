@@ -112,8 +112,8 @@ type clientV3Watchers struct {
 	failure atomic.Pointer[error]
 }
 
-// create requests the watchers, on all streams concurrently, and waits until the member has created
-// all of them.
+// create asks the member to create the watchers, on all streams concurrently, and waits until all
+// watchers exist.
 func (c *clientV3Watchers) create(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, watchPatience)
 	defer cancel()
@@ -159,8 +159,9 @@ func (c *clientV3Watchers) receive(ctx context.Context, events clientv3.WatchCha
 // poll is the interval at which events are counted after the last put.
 const poll = 2 * time.Millisecond
 
-// put puts n times at the given rate and waits for the events. before is the number of earlier
-// puts. If a put is late, the next puts follow without a delay until they are on schedule again.
+// put executes n puts at the given rate and waits for the events. The parameter `before` is the
+// number of earlier puts. If a put is late, the next puts follow without a delay until the puts are
+// on schedule again.
 func (c *clientV3Watchers) put(ctx context.Context, n, before int) (watchResult, error) {
 	value := strings.Repeat("v", watchValueSize)
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(float64(n)/c.Rate*float64(time.Second))+watchPatience)

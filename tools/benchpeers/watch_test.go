@@ -30,8 +30,8 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// The figures must include only the puts in the window. figures must return an error unless exactly
-// the expected events arrived.
+// The figures must include only the puts in the window. The method figures must return an error
+// unless exactly the expected events arrived.
 func TestWatchFigures(t *testing.T) {
 	begin := moment{time.Unix(100, 0), probe.SelfUsage{CPUSeconds: 0.004}}
 	end := moment{time.Unix(102, 0), probe.SelfUsage{CPUSeconds: 0.008, MaxRSS: 7}}

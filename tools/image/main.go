@@ -34,7 +34,7 @@ func write(i *image.Image, to string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // the file only exists if write failed
+	defer func() { _ = os.Remove(f.Name()) }() // here the file exists only if write failed
 	if err := i.Write(f); err != nil {
 		_ = f.Close() // the first error is the one to report
 		return err

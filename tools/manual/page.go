@@ -19,8 +19,9 @@ type heading struct{ date, version string }
 // pageName returns the name of a command's page, such as quorumbench-stores-install.
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// special replaces the characters that roff would interpret or, like the quotes around a threshold
-// in an example, print as another character that a shell does not understand.
+// special replaces two kinds of characters: those that roff would interpret, and those that roff
+// would print as other characters. (For example, roff would replace the quotes around a threshold
+// by quotes that a shell does not understand.)
 var special = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
 // escape returns text that roff prints unchanged. It also escapes periods at the start of a line.

@@ -20,9 +20,8 @@ func countByFolder(places []place) map[string]int {
 }
 
 // lowerBaseline returns a baseline in which every count is the lower one of the baseline's count
-// and the present count. It never adds folders, so the text of new folders must be plain. It
-// removes folders without places. If the baseline is empty, lowerBaseline returns the present
-// counts.
+// and the present count. It never adds folders, so new folders must not have any places. It removes
+// folders without places. If the baseline is empty, lowerBaseline returns the present counts.
 func lowerBaseline(baseline, counts map[string]int) map[string]int {
 	if len(baseline) == 0 {
 		return counts

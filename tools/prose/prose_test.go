@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// For each text, check finds the places that match the named rules, in the order of the rules.
+// For each text, the function check must find the places that match the named rules, in the order
+// of the rules.
 func TestCheckFindsPlaces(t *testing.T) {
 	for _, tt := range []struct{ file, source, rules string }{
 		{"a.go", "package a\n\n// Of a session that is closed nobody is told.\n", "told of-first who"},

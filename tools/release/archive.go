@@ -59,7 +59,8 @@ func (r *release) packArchives() error {
 	return nil
 }
 
-// pack writes files into a folder in a tar.gz. They belong to root and have the commit's time.
+// pack writes files into a folder in a tar.gz. In the archive, the files belong to root and have
+// the commit's time.
 func pack(to, folder string, all []document, date time.Time) error {
 	var b bytes.Buffer
 	out := tar.NewWriter(&b)
@@ -84,7 +85,8 @@ func pack(to, folder string, all []document, date time.Time) error {
 	return writeCompressed(to, b.Bytes())
 }
 
-// writeCompressed writes a file, compressed by gzip without a name and a time.
+// writeCompressed compresses contents with gzip, and writes them to a file. The gzip header
+// contains no name and no time.
 func writeCompressed(to string, contents []byte) error {
 	var b bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

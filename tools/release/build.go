@@ -32,8 +32,8 @@ type module struct{ path, version, sum string }
 func (b *build) name() string { return strings.Join([]string{program, b.system, b.arch}, "_") }
 
 // environment returns the variables that make a build depend only on the source and the version of
-// Go. GOFLAGS has Go's default, because Go ignores an empty value if `go env -w` has set another
-// one.
+// Go. GOFLAGS is set to Go's default, not to an empty value: Go ignores an empty value if GOFLAGS
+// was set by `go env -w`.
 func (b *build) environment() []string {
 	return []string{
 		"GOOS=" + b.system, "GOARCH=" + b.arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=",

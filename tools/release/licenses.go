@@ -36,9 +36,9 @@ type licenseText struct {
 	modules []string
 }
 
-// collectLicenses writes the licences of exactly the modules in a binary to one file. It reads them
-// in the folders of the linked packages and in the folders above, up to the root of the module. It
-// returns an error if a module has no licence.
+// collectLicenses writes the licences of exactly the modules in a binary to one file. It reads the
+// licences in the folders of the linked packages and in the parent folders, up to the root of the
+// module. It returns an error if a module has no licence.
 func (r *release) collectLicenses(ctx context.Context, b *build) error {
 	out, err := output(ctx, r.source.dir, b.environment(), "go", "list", "-deps", "-json=Dir,Standard,Module", r.main)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *release) collectLicenses(ctx context.Context, b *build) error {
 	return writeLicenses(b.licenses, files)
 }
 
-// addLicenses adds the licence files in the folder dir and in the folders above, up to root.
+// addLicenses adds the licence files in the folder `dir` and in its parent folders, up to `root`.
 func addLicenses(files map[string][]string, module, dir, root string) error {
 	for {
 		entries, err := os.ReadDir(dir)
@@ -101,7 +101,8 @@ func addLicenses(files map[string][]string, module, dir, root string) error {
 	}
 }
 
-// writeLicenses writes each different text once, after the modules that have it.
+// writeLicenses writes each different text once, after the names of the modules that have this
+// text.
 func writeLicenses(to string, files map[string][]string) error {
 	var all []*licenseText
 	for _, module := range sortedKeys(files) {

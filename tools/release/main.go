@@ -1,6 +1,7 @@
 // Command release builds the files of a release from a commit: binaries, archives, packages, the
-// container image, manifests for package managers, and the documents about what is in them. The
-// same commit and the same version of Go always result in the same bytes, in any folder.
+// container image, manifests for package managers, and the documents that describe the contents of
+// these files. The same commit and the same version of Go always result in the same bytes, in any
+// folder.
 package main
 
 import (

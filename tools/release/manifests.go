@@ -76,7 +76,7 @@ var formula = template.Must(template.New("formula").Parse(`class Quorumbench < F
 end
 `))
 
-// archive is a tar.gz in a manifest.
+// archive describes a tar.gz file in a manifest.
 type archive struct{ System, Arch, Processor, URL, SHA256, Folder string }
 
 // writeManifests writes the krew manifest and the Homebrew formula. Their URLs work once the files

@@ -9,7 +9,7 @@ import (
 // sumsName is the name of the file that maintainers sign. It has the hash of every other file.
 const sumsName = "SHA256SUMS"
 
-// statement is an in-toto statement with a provenance of SLSA as its predicate.
+// statement is an in-toto statement whose predicate is an SLSA provenance.
 type statement struct {
 	Type          string     `json:"_type"`
 	Subject       []subject  `json:"subject"`

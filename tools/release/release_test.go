@@ -68,7 +68,7 @@ func nfpmPath(t *testing.T) string {
 	return path
 }
 
-// onePage writes one man page and the completions, instead of all of them.
+// onePage writes the completions and only one man page, instead of all man pages.
 func onePage(_ context.Context, r *release) error {
 	for name, text := range map[string]string{
 		"man/quorumbench.1": ".TH X 1\n", "completions/quorumbench.bash": "b", "completions/_quorumbench": "z", "completions/quorumbench.fish": "f",
@@ -101,7 +101,8 @@ func released(t *testing.T, r *release, platforms ...string) map[string][]byte {
 	return all
 }
 
-// small returns a release whose program is another, smaller one of this repository.
+// small returns a release whose program is not quorumbench but a smaller program of this
+// repository.
 func small(t *testing.T, clone string) *release {
 	t.Helper()
 	return &release{source: source{dir: clone}, main: "./tools/image", nfpm: nfpmPath(t), writeManual: onePage}
@@ -119,7 +120,8 @@ func checkSame(t *testing.T, x, y map[string][]byte) {
 	}
 }
 
-// Two clones in different folders result in the same files. In CI, the program is a small one.
+// Releases that are built from two clones in different folders have the same files. This test
+// builds a small program, so that CI can run the test. TestWholeRelease builds quorumbench.
 func TestSameBytesInTwoFolders(t *testing.T) {
 	settle.SkipUnderRace(t)
 	first, second := small(t, clone(t, "here")), small(t, clone(t, "another-folder"))
@@ -135,7 +137,8 @@ func TestSameBytesInTwoFolders(t *testing.T) {
 	checkSignature(t, first)
 }
 
-// The whole release is the same in a second folder, whose build starts with an empty cache.
+// If the whole release is built a second time, in another folder and with an empty cache, it has
+// the same files.
 func TestWholeRelease(t *testing.T) {
 	settle.LongOnly(t, "TestSameBytesInTwoFolders builds a smaller program")
 	platforms := allPlatforms

@@ -26,7 +26,8 @@ type source struct {
 var isVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 // read sets the commit, its date and its version, and the version of Go. It refuses a checkout with
-// changes, because a build of the commit without these changes would result in other files.
+// changes, because the changes are not in the commit, so a build of the commit would result in
+// other files.
 func (s *source) read(ctx context.Context) error {
 	var err error
 	if s.dir, err = filepath.Abs(s.dir); err != nil {
@@ -75,7 +76,8 @@ func selectVersion(tags []string) string {
 // number returns the version without the letter v, as names of files and packages contain it.
 func (s *source) number() string { return s.version[1:] }
 
-// output runs a program and returns its standard output. An error contains its standard error.
+// output runs a program and returns its standard output. If the program fails, the error contains
+// the program's standard error.
 func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	var complaints bytes.Buffer
 	c := exec.CommandContext(ctx, name, args...)

@@ -37,8 +37,8 @@ func refusal(t *testing.T, dir, program string, args ...string) string {
 	return complaints.String()
 }
 
-// A program refuses an agent of another version, and a run directory with another schema, with one
-// sentence that docs/upgrading.md contains.
+// The program refuses an agent of another version, and a run directory with another schema. In both
+// cases, it prints one sentence that docs/upgrading.md contains.
 func TestOtherVersionsAreRefused(t *testing.T) {
 	settle.LongOnly(t, "TestSessions of internal/run/agent and TestOpenExplainsErrors of internal/results/record")
 	older, newer := linked(t, "v1.0.0"), linked(t, "v1.1.0")

@@ -22,8 +22,8 @@ type entry struct {
 	description string // a phrase, or empty
 }
 
-// indexPage is the page whose lists are the index. The lists on the page of the decisions are a
-// section after them.
+// indexPage is the page whose lists form the index. The lists on decisionsPage follow in a separate
+// section.
 const (
 	indexPage     = "docs/README.md"
 	decisionsPage = "docs/decisions/README.md"
@@ -49,8 +49,9 @@ func (s *site) readIndex() ([]section, error) {
 	return index, nil
 }
 
-// sections returns the lists of pages on a page. Lists below the same heading form a section with
-// the title of this heading. Lists before the second heading have the title of the page.
+// sections returns the lists of pages that a page contains. Lists below the same heading form a
+// section with the title of this heading. Lists before the second heading have the title of the
+// page.
 func (s *site) sections(name string) (all []section) {
 	p := s.pages[name]
 	all = []section{{title: p.title}}

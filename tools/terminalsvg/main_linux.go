@@ -1,7 +1,7 @@
-// Command terminalsvg runs a command in a pseudo-terminal and draws what the terminal shows after
-// some time as an SVG picture. It then sends Ctrl-C and waits for the end of the command. It draws
-// the control sequences that the live view of quorumbench uses. For the picture in the README, run
-// make pictures.
+// Command terminalsvg runs a command in a pseudo-terminal. After a given time, it draws the
+// contents of the terminal as an SVG picture, sends Ctrl-C, and waits for the end of the command.
+// It supports the control sequences that the live view of quorumbench uses. For the picture in the
+// README, run make pictures.
 package main
 
 import (
@@ -40,7 +40,8 @@ func main() {
 	}
 }
 
-// run runs a command, and returns what it wrote until the given time.
+// run runs a command, and returns the output that the command wrote before the given time had
+// passed.
 func run(command []string, columns, lines int, after time.Duration) (string, error) {
 	if len(command) == 0 {
 		return "", fmt.Errorf("give a command after the flags")
@@ -58,7 +59,7 @@ func run(command []string, columns, lines int, after time.Duration) (string, err
 	c.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	err = c.Start()
-	_ = inner.Close() // so that reading from outer ends with the command
+	_ = inner.Close() // so that reading from `outer` ends when the command ends
 	if err != nil {
 		return "", err
 	}

@@ -211,7 +211,7 @@ func quotaFiles(quota time.Duration) (root string, files map[string]string, err 
 }
 
 // withQuota creates a control group that may use the given amount of CPU time per 100 ms. It calls
-// use with the folder of the group, and removes the group afterwards.
+// the function `use` with the folder of the group, and removes the group afterwards.
 func withQuota(quota time.Duration, use func(group string) error) (err error) {
 	root, files, err := quotaFiles(quota)
 	if err != nil {

@@ -68,7 +68,7 @@ func (f *options) manyKeys() bool {
 		slices.Contains([]string{"put", "txn-put", "txn-mixed"}, f.kind.name)
 }
 
-// artifacts is the folder of perfdash reports, unless $ARTIFACTS names one.
+// artifacts is the folder of perfdash reports, unless $ARTIFACTS names another folder.
 const artifacts = "_artifacts"
 
 func writePerfdash(a *command.App, f *options, summary report.Classic, t *record.Trial, files *record.Files) error {

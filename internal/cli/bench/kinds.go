@@ -16,7 +16,8 @@ var (
 		"watch.mode", "watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
 	}
 	scheduleParameters = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
-	// intervalArgs maps parameters to the names of the arguments that error messages mention.
+	// intervalArgs maps parameters to the arguments that set them. Error messages mention these
+	// arguments.
 	intervalArgs = map[string]string{"range-key": "KEY", "range-end": "END"}
 	putNames     = map[string]string{"total": "--put-total", "rate": "--put-rate"}
 )

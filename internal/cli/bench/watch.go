@@ -28,8 +28,9 @@ func (f *options) fillWatch([]string) error {
 	return f.setStreams("--watch-per-stream")
 }
 
-// setStreams sets the number of streams and the total number of watchers. flag is the name of the
-// flag that sets the number of watchers per stream; error messages contain it.
+// setStreams sets the number of streams and the total number of watchers. The parameter `flag` is
+// the name of the flag that sets the number of watchers per stream. Error messages contain this
+// name.
 func (f *options) setStreams(flag string) error {
 	w := &f.watch
 	switch {
@@ -43,7 +44,7 @@ func (f *options) setStreams(flag string) error {
 	return nil
 }
 
-// catchUpKey is the name, after the prefix, of the key that the watchers of `watch-get` watch.
+// catchUpKey is the part after the prefix in the key that the watchers of `watch-get` watch.
 const catchUpKey = "watchkey"
 
 // fillWatchGet sets the watched key, and adds one client that reads on a separate connection.

@@ -66,7 +66,8 @@ func (e *Exit) Error() string {
 // Unwrap returns the cause.
 func (e *Exit) Unwrap() error { return e.Cause }
 
-// Usage returns an error in the command line. The program then exits with status ExitUsage.
+// Usage returns the error for an invalid command line. The program then exits with status
+// ExitUsage.
 func Usage(format string, args ...any) error {
 	return &Exit{Code: ExitUsage, Cause: fmt.Errorf(format, args...)}
 }

@@ -36,17 +36,18 @@ type Display struct {
 	quiet       bool       // set if no progress is shown
 	drawnWidths []int      // widths of the lines that the next output replaces
 	// These fields are used only with a live view. input is the terminal from which keys are read,
-	// or nil. latest returns the line above the view. While the view is paused, it consists of the
-	// lines in frozen. suspended is set from Ctrl-Z until the program continues.
+	// or nil. The function `latest` returns the line above the view. While the view is paused, the
+	// display shows the lines in `frozen`. `suspended` is set from Ctrl-Z until the program
+	// continues.
 	input     *os.File
 	keys      *keys
 	latest    func(viewed bool) string
 	paused    bool
 	frozen    []viewLine
 	suspended bool
-	// These fields are used only without a terminal. step is the step that the last printed line
-	// showed. printed is the time at which that line was printed, and since is the time at which
-	// the step began.
+	// These fields are used only without a terminal. `step` is the step in the last printed line,
+	// `printed` is the time at which this line was printed, and `since` is the time at which the
+	// step began.
 	step           string
 	printed, since time.Duration
 }
@@ -128,9 +129,9 @@ func (d *Display) Update(step string, elapsed time.Duration, text string) {
 	d.update(step, elapsed, func(bool) string { return text }, plainInterval)
 }
 
-// update shows the progress of a step. The function line returns the text. Its argument viewed is
-// true if a live view, which shows the figures, follows the line. Without a terminal,
-// `longInterval` is the interval between the lines of a step that takes long.
+// update shows the progress of a step. The function `line` returns the text. The argument of `line`
+// is true if a live view follows the line and shows the figures. Without a terminal, `longInterval`
+// is the interval between the lines of a step that takes long.
 func (d *Display) update(step string, elapsed time.Duration, line func(viewed bool) string, longInterval time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,8 +157,8 @@ func (d *Display) update(step string, elapsed time.Duration, line func(viewed bo
 	d.line(line(false))
 }
 
-// draw replaces the progress lines on the terminal. While the view is paused, draw writes nothing
-// unless other output has erased the lines, so that users can select text.
+// draw replaces the progress lines on the terminal. While the view is paused, draw writes only if
+// other output has erased the lines. Users can therefore select text in a paused view.
 func (d *Display) draw() {
 	width := d.width()
 	if d.latest == nil || d.suspended || d.paused && len(d.drawnWidths) > 0 {
@@ -203,8 +204,8 @@ func (d *Display) view(width int) []viewLine {
 	return lines[:min(len(lines), room)]
 }
 
-// Interruptible does the same as the function Interruptible. If the display has a live view on a
-// terminal, it also begins to read keys, until Clear or the returned function is called.
+// Interruptible does the same as the package's function Interruptible. If the display has a live
+// view on a terminal, the method also reads keys until Clear or the returned function is called.
 func (d *Display) Interruptible(ctx context.Context, announce func()) (context.Context, func()) {
 	if d.live != nil && d.input != nil {
 		d.keys = newKeys(d.input, d.press, d.suspend, d.resume)
@@ -236,7 +237,7 @@ func (d *Display) press(k key) {
 }
 
 // suspend erases the view before the program is stopped. Until resume is called, the view is not
-// drawn: resume could not erase it, because other programs may have written lines below it.
+// drawn. Other programs may write lines below such a view, and resume could then not erase it.
 func (d *Display) suspend() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -346,7 +347,8 @@ func (d *Display) write(line viewLine) {
 	_ = d.out.Flush(0)
 }
 
-// printableLine returns words as one printable line. words may contain text from servers or files.
+// printableLine returns the text in `words` as one printable line. The text may come from servers
+// or files.
 func printableLine(words string) string { return text.Line(words, text.MaxOutput) }
 
 // cut shortens a line to width columns, because a line that wraps could not be erased.
@@ -421,7 +423,7 @@ func doneLine(p runner.Progress) string {
 		t.HeadlineTime().Phrase(), time.Percentile(50).Text(), time.Percentile(99).Text(), text.Plural(t.Errors, "error"), t.Verdict.State)
 }
 
-// judgedLine returns the line of doneLine with the verdict in a tone.
+// judgedLine returns the line of doneLine. The verdict in the line has a tone.
 func judgedLine(p runner.Progress) viewLine {
 	line := doneLine(p)
 	if p.Result == nil {

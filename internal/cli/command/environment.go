@@ -38,8 +38,8 @@ func (e *environment) lookup(flag string) (value, name string) {
 	return "", ""
 }
 
-// apply calls the function set with the value of the flag's variable if that variable is set, and
-// records that the variable was used. An error names the variable.
+// apply passes the value of the flag's variable to the function `set`, and records that the
+// variable was used. If the variable is not set, apply does nothing. An error names the variable.
 func (e *environment) apply(flag string, set func(value string) error) error {
 	value, name := e.lookup(flag)
 	if name == "" {
@@ -65,8 +65,8 @@ func (e *environment) takeFile(flag string, path *string) error {
 }
 
 // takeAccess completes the TLS settings, the user and the timeout for connections to a cluster. The
-// function given reports whether a flag or the scenario has already set a value. takeAccess ignores
-// variables for TLS if plain is true or the store does not support TLS.
+// function `given` reports whether a flag or the scenario has already set a value. takeAccess
+// ignores variables for TLS if plain is true or the store does not support TLS.
 func (e *environment) takeAccess(attach *scenario.RunningCluster, plain bool, given func(flag string) bool) error {
 	var failed error
 	do := func(err error) {
@@ -153,8 +153,8 @@ func (a *App) printVariables(used []string) {
 // the command has no AttachFlags.
 //
 // Some commands start a cluster unless endpoints are given. For such a command, UseEnvironment
-// reads only QUORUMBENCH_ENDPOINTS, because a variable meant for etcdctl must not direct the load
-// to a production cluster. UseEnvironmentIn completes the scenario of such a command.
+// reads only QUORUMBENCH_ENDPOINTS, because a variable that was set for etcdctl must not direct the
+// load to a production cluster. UseEnvironmentIn completes the scenario of such a command.
 func (a *App) UseEnvironment(c *cobra.Command) error {
 	flag := c.Flags().Lookup("endpoints")
 	if flag == nil {

@@ -45,7 +45,8 @@ func (v *value[T]) Type() string { return v.kind }
 // Flags registers flags in a flag set. Help lists flags in the order of registration.
 type Flags struct{ Set *pflag.FlagSet }
 
-// NewFlags returns Flags that register flags in set. It also stops set from sorting flags by name.
+// NewFlags returns Flags that register flags in the given flag set. The flag set no longer sorts
+// its flags by name.
 func NewFlags(set *pflag.FlagSet) Flags {
 	set.SortFlags = false
 	return Flags{set}

@@ -81,9 +81,9 @@ func (g *Gate) CheckThresholds(trials []record.Conditions) error {
 	return nil
 }
 
-// reportSeconds makes a run report each measured second to the returned intervals, which print the
-// JSON lines without disturbing the progress display. Without --interval, reportSeconds returns
-// nil. On nil, the method end prints nothing.
+// reportSeconds returns intervals that receive each one-second interval of a run and print the JSON
+// lines without disturbing the progress display. Without --interval, reportSeconds returns nil. If
+// the method `end` is called on nil, it prints nothing.
 func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	if g.interval == 0 {
 		return nil
@@ -98,8 +98,8 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 	return v
 }
 
-// CheckMissed returns the thresholds that a run misses, and the thresholds that cannot be judged. It
-// prints one line for each of them.
+// CheckMissed returns the thresholds that a run misses, and the thresholds that cannot be judged.
+// It prints one line for each of them.
 func (a *App) CheckMissed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 	all, err := analyze.CheckRun(g.Thresholds, run)
 	for _, m := range all {
@@ -109,8 +109,8 @@ func (a *App) CheckMissed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 }
 
 // ExitForMissed returns the error for the result of CheckMissed: ExitFailed if a threshold is
-// missed, ExitUndecided if a threshold cannot be judged and no threshold is missed, or nil if the list
-// is empty.
+// missed, ExitUndecided if a threshold cannot be judged and no threshold is missed, or nil if no
+// threshold is in the list.
 func ExitForMissed(missed []analyze.Missed) error {
 	switch {
 	case len(missed) == 0:

@@ -27,8 +27,8 @@ const (
 	otherFlags = "Other flags"
 )
 
-// flagGroups lists the groups of flags in help, in order. Each group lists the names of its flags,
-// also in the order in which help shows them.
+// flagGroups lists the groups of flags, and the flags in each group. Both lists are in the order in
+// which help shows them.
 var flagGroups = []struct {
 	title string
 	names string

@@ -21,8 +21,8 @@ const (
 	endSchema      = "quorumbench/end/1"
 )
 
-// intervals prints one JSON line for each interval of a trial. It prints the line when the first
-// second of the next interval arrives, because only then is the interval complete.
+// intervals prints one JSON line for each interval of a trial. It prints the line when data for the
+// next interval arrives, because the earlier interval is complete only then.
 type intervals struct {
 	every int
 	now   func() time.Time
@@ -33,7 +33,7 @@ type intervals struct {
 	phase       measure.Phase
 	firstSecond int   // first second in the current line
 	lastSecond  int   // last second in the current line
-	lastLength  int64 // duration of the last second in nanoseconds, or 0 if not known
+	lastLength  int64 // duration of the last one-second interval, in nanoseconds; 0 if not known
 	hasData     bool  // set if the current line has data that has not been written yet
 	part        *record.Aggregate
 }
@@ -42,8 +42,8 @@ func newIntervals(every time.Duration, out io.Writer, now func() time.Time) *int
 	return &intervals{every: int(every / time.Second), out: out, now: now, part: record.NewAggregate()}
 }
 
-// second adds the next measured second of a trial. If that second belongs to the next line, the
-// current line is written first.
+// second adds the next one-second interval of a trial. If that interval belongs to the next line,
+// second writes the current line first.
 func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -87,9 +87,10 @@ func (v *intervals) progress(p runner.Progress) {
 	}
 }
 
-// write writes the current line. seconds is the duration of its interval, or 0 if not known. The
-// line's latencies and errors are for operations that were due in the interval. The numbers of
-// connections, clients and operations in flight are those at the end of the interval.
+// write writes the current line. The parameter `seconds` is the duration of the line's interval, or
+// 0 if not known. The line's latencies and errors are for operations that were due in the interval.
+// The numbers of connections, clients and operations in flight are those at the end of the
+// interval.
 func (v *intervals) write(seconds float64) {
 	v.hasData = false
 	var lastLength *float64 // null if the duration is not known

@@ -31,10 +31,11 @@ var keyNames = map[string]key{
 
 // keys reads single keys from a terminal, without echoing them. For this purpose it switches off
 // only the terminal's echo and line editing, so that Ctrl-C and Ctrl-Z still send signals. It
-// restores the terminal's mode in the method end, before Ctrl-Z stops the program, and before
-// SIGQUIT or a second SIGINT or SIGTERM ends it. It reads no keys while the program is in the
-// background, or while another process, such as a pager, has set a mode of its own. It never
-// replaces such a mode. The methods that a display calls do nothing on a nil *keys.
+// restores the terminal's mode in three cases: when the method `end` is called, before Ctrl-Z stops
+// the program, and before SIGQUIT, a second SIGINT or a second SIGTERM ends the program. It reads
+// no keys while the program is in the background, or while the terminal is in a mode that another
+// process, such as a pager, has set. It never replaces such a mode. The methods that a display
+// calls do nothing on a nil *keys.
 type keys struct {
 	terminal int // file descriptor
 	press    func(key)
@@ -53,8 +54,9 @@ type keys struct {
 	interrupted bool
 }
 
-// newKeys starts to read keys from a file, after one second. A pager that a shell started together
-// with the program has then set its own mode. newKeys returns nil if the file is not a terminal.
+// newKeys starts to read keys from a file after a delay of one second. By the end of the delay, a
+// pager that a shell started together with the program has set its own mode. newKeys returns nil if
+// the file is not a terminal.
 func newKeys(file *os.File, press func(key), suspend, resume func()) *keys {
 	fd := int(file.Fd())
 	if _, err := unix.IoctlGetTermios(fd, getMode); err != nil {
@@ -90,8 +92,8 @@ func (k *keys) active() bool {
 	return k.on
 }
 
-// foreground reports whether the program is in the terminal's foreground. Otherwise the kernel
-// stops a program that reads from the terminal or changes its mode.
+// foreground reports whether the program is in the terminal's foreground. If a program in the
+// background reads from the terminal or changes the terminal's mode, the kernel stops the program.
 func (k *keys) foreground() bool {
 	group, err := unix.IoctlGetInt(k.terminal, unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
@@ -106,8 +108,8 @@ func (k *keys) ownsMode() bool {
 
 // begin sets the mode for keys, if the program is in the foreground and no other process has
 // switched off the terminal's echo or line editing. Text that was typed before is dropped, because
-// it was not meant as keys. begin does nothing if the mode for keys is already set, for example if
-// SIGCONT arrives although the program was not stopped.
+// the user did not type it for the view. begin does nothing if the mode for keys is already set,
+// for example if SIGCONT arrives although the program was not stopped.
 func (k *keys) begin() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -165,8 +167,8 @@ func (k *keys) end() {
 	_ = k.woken.Close()
 }
 
-// interrupt is called when the run begins to end early. A second SIGINT or SIGTERM then restores
-// the terminal's mode before it ends the program.
+// interrupt is called after the first interrupt, while the run ends. After this call, the
+// terminal's mode is restored before another SIGINT or SIGTERM ends the program.
 func (k *keys) interrupt() {
 	if k == nil {
 		return
@@ -177,9 +179,9 @@ func (k *keys) interrupt() {
 	signal.Notify(k.signals, os.Interrupt, syscall.SIGTERM)
 }
 
-// handleSignals handles the signals that stop, continue or end the program. It continues after end
-// until the program ends: after signal.Stop, Ctrl-Z would have no effect, because the Go runtime
-// does not restore the default effect of SIGTSTP.
+// handleSignals handles the signals that stop, continue or end the program. It continues until the
+// program ends, even after the method `end` was called. It does not call signal.Stop, because the
+// Go runtime would not restore the default effect of SIGTSTP, and Ctrl-Z would have no effect.
 func (k *keys) handleSignals() {
 	for s := range k.signals {
 		switch s {
@@ -197,9 +199,9 @@ func (k *keys) handleSignals() {
 	}
 }
 
-// stop stops the program, as SIGTSTP does by default, with SIGSTOP: signal.Reset does not restore
-// the default effect of SIGTSTP. If the session has no other process group, and so no shell that
-// could continue the program, SIGTSTP has no effect.
+// stop stops the program with SIGSTOP. It does not use SIGTSTP, because signal.Reset does not
+// restore the default effect of that signal. Like SIGTSTP, stop has no effect if the session has no
+// other process group, because there is then no shell that could continue the program.
 func (k *keys) stop() {
 	if session, err := unix.Getsid(0); err != nil || session == unix.Getpgrp() {
 		return
@@ -209,7 +211,8 @@ func (k *keys) stop() {
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
 }
 
-// read calls press for each key until the reading ends.
+// read passes each key to the function `press`. It returns when the method `end` is called or an
+// error occurs.
 func (k *keys) read() {
 	chunk := make([]byte, 4096) // the size of the terminal's queue, so that pasted text is read at once
 	wake := int(k.woken.Fd())
@@ -250,9 +253,9 @@ func (k *keys) read() {
 	}
 }
 
-// readTyped reads the characters that the terminal has received, into chunk. It reads none if the
-// terminal is no longer in the mode for keys, because another process then waits for them. An error
-// means that the terminal is gone.
+// readTyped returns the characters that the terminal has received, and uses chunk as a buffer. It
+// reads no characters if the terminal is no longer in the mode for keys, because another process
+// then waits for characters. An error means that the terminal is gone.
 func (k *keys) readTyped(chunk []byte) (typed string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -277,8 +280,8 @@ func (k *keys) readTyped(chunk []byte) (typed string, err error) {
 	return string(chunk[:n]), nil
 }
 
-// endRun has the same effect as the first Ctrl-C. After that it does nothing, because a second
-// Ctrl-C would end the program without cleaning up.
+// endRun has the same effect as the first Ctrl-C. If the run has already been interrupted, endRun
+// does nothing, because a second Ctrl-C would end the program without cleaning up.
 func (k *keys) endRun() {
 	k.mu.Lock()
 	again := k.interrupted

@@ -41,7 +41,7 @@ type liveTrial struct {
 	head          viewLine // the result of an ended trial
 	phase         measure.Phase
 	second        strips // of single seconds
-	phased        strips // of the phase up to each second
+	phased        strips // of the phase up to the end of each second
 	lastFigures   liveFigures
 	phaseFigures  liveFigures
 	responseTimes *measure.Histogram // response times of the phase
@@ -57,14 +57,14 @@ type liveTrial struct {
 	count         int                 // events of the trial
 }
 
-// strips holds the latest values of the strips, the latest last.
+// strips holds the latest values of each strip, in chronological order.
 type strips struct {
 	rates   []float64 // successes per second
 	medians []float64 // p50 in nanoseconds; NaN if unknown
 	tails   []float64 // p99 in nanoseconds; NaN if unknown
 }
 
-// replies counts the successes to which a member replied.
+// replies counts the successful operations to which a member replied.
 type replies struct{ perSecond, phase float64 }
 
 // liveEvent is the latest event of one kind that a member reported, and the number of such events
@@ -113,7 +113,7 @@ func (l *live) handleProgress(p runner.Progress) {
 	l.now, l.members = newLiveTrial(), nil // the next trial may use another cluster
 }
 
-// press handles a key, except those that concern the display.
+// press handles the keys that select the figures in the view. It ignores all other keys.
 func (l *live) press(k key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,12 +134,12 @@ func (t *liveTrial) beginPhase(p measure.Phase) {
 	t.samples.Begin()
 }
 
-// addSecond adds a recorded second of a trial.
+// addSecond adds a recorded one-second interval of a trial.
 func (l *live) addSecond(trial *scenario.Trial, s *measure.Second) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if name := fmt.Sprint(trial.Name, " ", trial.Repeat); name != l.now.name {
-		if l.now.name != "" { // keep what the first trial reported before its first second
+		if l.now.name != "" { // keep the first trial's data from before its first one-second interval
 			l.now = newLiveTrial()
 		}
 		l.now.name = name
@@ -153,7 +153,8 @@ func (l *live) addSecond(trial *scenario.Trial, s *measure.Second) {
 	}
 }
 
-// add adds a second with the given response times. open is set if the load has a schedule.
+// add adds a one-second interval with the given response times. The parameter `open` is true if the
+// load has a schedule.
 func (t *liveTrial) add(s *measure.Second, length float64, open bool, responses *measure.Histogram) {
 	failed := s.Failed()
 	t.lastFigures = liveFigures{
@@ -251,7 +252,7 @@ func (l *live) setMembers(all []record.MemberState) {
 	l.members = slices.Clone(all)
 }
 
-// Follow makes a run report to the display's live view, if the display has one.
+// Follow sends the data of a run to the display's live view, if the display has one.
 func (d *Display) Follow(o *runner.Options) {
 	if d.live == nil {
 		return

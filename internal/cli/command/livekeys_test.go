@@ -104,7 +104,7 @@ func TestFooterFitsTheNarrowestTerminal(t *testing.T) {
 	}
 }
 
-// Events that the view accents are not displaced by more frequent ones.
+// Events that the view highlights are not displaced by more frequent events.
 func TestLiveViewKeepsAccentedEvents(t *testing.T) {
 	l := newLive()
 	l.addSecond(&scenario.Trial{Name: "put"}, second(measure.Measured, 0, 10, 0))

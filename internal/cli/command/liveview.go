@@ -24,7 +24,7 @@ type viewPart struct {
 
 func plainLine(words string) viewLine { return viewLine{{text.Plain, words}} }
 
-// accented returns a line in which the first occurrence of the given words has a tone.
+// accented returns a line in which the first occurrence of the given words has the given tone.
 func accented(line, words string, tone text.Tone) viewLine {
 	before, after, found := strings.Cut(line, words)
 	if !found || words == "" {
@@ -93,8 +93,8 @@ func (l *live) lines(width int) (all []viewLine) {
 	return slices.Concat(all, s.lines(l.average, width), t.processLines(members, l.average), t.eventLines())
 }
 
-// lines returns the strips of throughput and p99. If p99 is unknown, because each second has too
-// few operations, the second strip shows p50.
+// lines returns the strips of throughput and p99. If p99 is unknown because each one-second
+// interval has too few operations, the lower strip shows p50.
 func (s *strips) lines(average bool, width int) []viewLine {
 	rate, tail, times := "throughput", "p99", s.tails
 	if !slices.ContainsFunc(s.tails, func(v float64) bool { return !math.IsNaN(v) }) {
@@ -132,9 +132,9 @@ func (t *liveTrial) processLines(members []record.MemberState, average bool) (al
 	return all
 }
 
-// processText describes a process: its role if it is a member, the successes to which the member
-// replied, and the resources that the process used. It returns an empty string if nothing is known
-// or the member is lost.
+// processText describes a process: its role if it is a member, the rate of successful operations to
+// which the member replied, and the resources that the process used. It returns an empty string if
+// nothing is known or the member is lost.
 func (t *liveTrial) processText(m *record.MemberState, use record.ProcessUse, known, average bool) string {
 	var parts []string
 	if m.Lost {
@@ -162,13 +162,13 @@ func (t *liveTrial) processText(m *record.MemberState, use record.ProcessUse, kn
 	return strings.Join(parts, ", ")
 }
 
-// eventTones contains the tones of the events that the view accents.
+// eventTones contains the tones of the events that the view highlights.
 var eventTones = map[string]text.Tone{
 	record.FaultBegan: text.Bad, record.FaultStep: text.Bad, "member_lost": text.Bad, string(store.QuotaReached): text.Bad, string(store.LeaderLost): text.Bad,
 	string(store.Elected): text.Doubtful, string(store.SlowFsync): text.Doubtful, string(store.Overloaded): text.Doubtful,
 }
 
-// eventLines returns the number of events and the latest of them.
+// eventLines returns a line with the number of events, and a line for each of the latest events.
 func (t *liveTrial) eventLines() (all []viewLine) {
 	if t.count > 0 {
 		all = append(all, plainLine(fmt.Sprintf("  events       %d", t.count)))
@@ -183,7 +183,7 @@ func (t *liveTrial) eventLines() (all []viewLine) {
 	return all
 }
 
-// line formats figures below a title, the most important ones first.
+// line returns a line with a title and the figures, the most important figures first.
 func (f *liveFigures) line(title string) viewLine {
 	words := fmt.Sprintf("  %-12s %s", title, text.PerSecond(f.perSecond))
 	if f.openLoop && f.duePerSecond > 0 {
@@ -219,7 +219,7 @@ func strip(title string, values []float64, format func(float64) string, width in
 	return strings.TrimRight(line, " ")
 }
 
-// footer returns the line that names the keys. It fits liveWidth columns.
+// footer returns the line that names the keys. The line fits into liveWidth columns.
 func (l *live) footer(paused bool) viewLine {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -43,10 +43,10 @@ type Published struct {
 	pusher *metrics.Pusher
 }
 
-// Publish publishes the metrics of a run as --metrics and --push request. Call it before the run,
-// and after all other functions in the options have been set. If it cannot listen at the address of
-// --metrics, it returns an error. Without these flags, it returns nil. The function `note` prints a
-// message.
+// Publish publishes the metrics of a run in the ways that the flags --metrics and --push select.
+// Call it before the run, and after all other functions in the options have been set. If it cannot
+// listen at the address of --metrics, it returns an error. Without these flags, it returns nil. The
+// function `note` prints a message.
 func (a *App) Publish(o *runner.Options, note func(string)) (*Published, error) {
 	f := a.publish
 	if f.listen == "" && f.push == nil {
@@ -84,8 +84,8 @@ func (a *App) Publish(o *runner.Options, note func(string)) (*Published, error) 
 	return p, nil
 }
 
-// follow makes a run report to a collector, in addition to the functions that are already set in
-// the options.
+// follow sends the data of a run to a collector. The functions that are already set in the options
+// continue to receive the data.
 func follow(o *runner.Options, c *metrics.Collector) {
 	o.Observer = o.Observer.Join(record.Observer{Event: c.Event, Machines: c.Machines})
 	o.AddSecondHandler(c.Second)

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// The live view, the metrics and functions that were set before receive the same data.
+// The live view, the metrics and all functions that were already set receive the same data.
 func TestObserversAreChained(t *testing.T) {
 	var calls []string
 	note := func(what string) { calls = append(calls, what) }

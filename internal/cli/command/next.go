@@ -20,7 +20,7 @@ func (a *App) SuggestNext(format string, args ...any) {
 }
 
 // SuggestMore prints, below the line of SuggestNext, how to see what limited a run and how to
-// compare it with another run. dir is the run directory. If it is empty, SuggestMore prints
+// compare it with another run. dir is the run directory. If dir is empty, SuggestMore prints
 // nothing.
 func (a *App) SuggestMore(dir string) {
 	if dir != "" && a.CleanupFlags == "" {

@@ -12,9 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
-// TemporaryOut makes a run record into a temporary folder. The returned function removes the
-// folder. If the removal fails and *err is nil, the function sets *err. TemporaryOut first removes
-// folders that killed commands left, and reports these folders with say.
+// TemporaryOut sets the options so that the run is recorded in a temporary folder. The returned
+// function removes the folder. If the removal fails and *err is nil, the function sets *err.
+// TemporaryOut first removes folders that killed commands left, and reports them through the
+// function `say`.
 func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err error) {
 	folder, err := TemporaryFolder(say)
 	if err != nil {
@@ -33,9 +34,9 @@ func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err
 const sharedMemory = "/dev/shm"
 
 // TemporaryFolder creates and claims a folder among the system's temporary files. An image that
-// contains only the quorumbench binary has no such place, so the folder is then in the working
-// folder or in memory. TemporaryFolder first removes folders that killed commands left in the same
-// place, and reports these folders with say.
+// contains only the quorumbench binary has no folder for temporary files. In this case, the new
+// folder is in the working folder or in memory. TemporaryFolder first removes folders that killed
+// commands left in the same place, and reports them through the function `say`.
 func TemporaryFolder(say func(string)) (host.Claim, error) {
 	var errs []error
 	for _, in := range []string{os.TempDir(), ".", sharedMemory} {
@@ -53,7 +54,7 @@ func TemporaryFolder(say func(string)) (host.Claim, error) {
 }
 
 // ClaimFolder creates and claims a folder inside an existing folder. It first removes folders that
-// killed commands left in the existing folder, and reports these folders with say.
+// killed commands left in the existing folder, and reports them through the function `say`.
 func ClaimFolder(parent string, say func(string)) (host.Claim, error) {
 	left, _ := host.CleanOrphans(parent, 1) // the next command tries again to remove the rest
 	for _, orphan := range left {

@@ -89,8 +89,8 @@ func FlagError(c *cobra.Command, err error) error {
 	return Usage("%w", err)
 }
 
-// unknownShorthand returns the error for an unknown flag with a single dash. The only valid one is
-// -h, so unknownShorthand treats the whole word as a misspelled flag name.
+// unknownShorthand returns the error for an unknown flag with a single dash. The only valid
+// shorthand is -h, so unknownShorthand treats the whole word as a misspelled flag name.
 func unknownShorthand(c *cobra.Command, word string) error {
 	name := word
 	if end := strings.IndexAny(word, "=:@"); end >= 0 {

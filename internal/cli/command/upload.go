@@ -115,8 +115,8 @@ func (a *App) UploadAfterRun(ctx context.Context, destination *upload.Destinatio
 	return err
 }
 
-// RetryUploadCommand returns the command line that sends the files of a run directory that are
-// still missing.
+// RetryUploadCommand returns the command line that sends those files of a run directory that the
+// destination still lacks.
 func RetryUploadCommand(dir string, destination *upload.Destination) string {
 	return "quorumbench upload " + ShellQuote(filepath.Clean(dir)) + " " + ShellQuote(destination.OriginalURL)
 }

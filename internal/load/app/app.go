@@ -43,7 +43,7 @@ type Setup struct {
 // mix, a key distribution and an arrival process. A script is used for one run by a single worker
 // with a single event loop. ScriptBase implements the methods that many scripts do not need.
 type Script interface {
-	// Source returns the operations in the window, and Pacer returns when they become due.
+	// Source returns the operations in the window, and Pacer returns their due times.
 	Source() engine.Source
 	Pacer() pace.Pacer
 	// FirstPreload returns a source with n operations that prepare the store for the load. They may

@@ -21,7 +21,7 @@ func NewTally(shapes []Shape, due []uint64) Tally {
 	return t
 }
 
-// Calls returns the results for Script.CallCounts. It omits kinds of which no call was due.
+// Calls returns the results for Script.CallCounts. It omits the kinds that have no due calls.
 func (t Tally) Calls() (all []measure.Calls) {
 	for i := range t {
 		if t[i].Due > 0 {
@@ -45,8 +45,8 @@ func ComputeShares(shapes []Shape, due []uint64) (all []engine.Share) {
 	return all
 }
 
-// PreloadMark is a bit in the numbers of values. It is set if the value was written before the
-// load.
+// PreloadMark is a bit in the number that identifies a written value. The bit is set if the value
+// was written before the load.
 const PreloadMark = 1 << 41
 
 // PreloadBase implements most methods of a source whose operations run before a load. These

@@ -12,7 +12,7 @@ const backgroundNice = 10
 
 // LowerPriority lowers the priority of the calling goroutine below that of the loops, for the rest
 // of the goroutine's life. Otherwise, on a machine with few CPUs, a loop would have to wait for a
-// CPU for some milliseconds whenever a second is merged and recorded.
+// CPU for some milliseconds whenever the results of a one-second interval are merged and recorded.
 func LowerPriority() {
 	runtime.LockOSThread() // never unlocked: the thread exits with the goroutine
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), backgroundNice)

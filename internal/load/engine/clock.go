@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// crossBoundary ends the current second, phase or load at the time clock.nextBoundary.
+// crossBoundary ends the current one-second interval, phase or load at the time clock.nextBoundary.
 func (l *Loop) crossBoundary() {
 	at := l.clock.nextBoundary
 	switch {
@@ -70,8 +70,8 @@ func (l *Loop) openPhase(i int, at int64) {
 	}
 }
 
-// reportPhaseChange calls Config.OnPhaseChange, and stores the function that OnPhaseChange returns
-// for finishPhaseChanges.
+// reportPhaseChange calls Config.OnPhaseChange. If OnPhaseChange returns a function,
+// reportPhaseChange stores it, and finishPhaseChanges calls it later.
 func (l *Loop) reportPhaseChange(at int64, ended bool) {
 	then := l.cfg.OnPhaseChange(PhaseChange{Phase: l.clock.phase().Kind, Ended: ended, At: at, Thread: int(l.Live.Thread.Load())})
 	if then != nil {
@@ -105,8 +105,8 @@ func (l *Loop) endSecond(at int64) {
 	l.conns.bytesIn, l.conns.bytesOut = 0, 0
 }
 
-// openWindow starts the measurement. It counts the operations that are already due or in flight in
-// InFlightAtStart.
+// openWindow starts the measurement. It sets InFlightAtStart to the number of operations that are
+// already due or in flight.
 func (l *Loop) openWindow(at int64) {
 	l.res.WindowStart, l.measuring, l.areaUntil = at, true, at
 	l.res.WarmupSteady = l.cfg.Shared.warmup.steady.Load()
@@ -155,7 +155,7 @@ func (l *Loop) closeWindow(at int64) {
 	}
 	l.endSecond(at)
 	if at <= l.clock.current.start {
-		l.secs.dropEmpty() // another loop ended the load before this loop's last second began
+		l.secs.dropEmpty() // another loop ended the load before this loop's last interval began
 	}
 	l.watchers.holdTail(l.clock.current)
 	l.holdPrompts()
@@ -183,8 +183,8 @@ func (l *Loop) closeWindow(at int64) {
 	}
 }
 
-// handOverSeconds hands over the complete seconds. In a load with several loops it first makes sure
-// that no other loop can still count an operation in these seconds.
+// handOverSeconds hands over the complete one-second intervals (see measure.Second). In a load with
+// several loops, it hands over only intervals in which no other loop can still count an operation.
 func (l *Loop) handOverSeconds() {
 	pending := l.pending()
 	if s := l.cfg.Shared; s.hasSeveralLoops() && l.sched.pacer != nil {
@@ -200,18 +200,18 @@ func (l *Loop) handOverSeconds() {
 // pending returns a lower bound for the due times of the operations that have not been created yet.
 func (l *Loop) pending() int64 {
 	if l.draining {
-		// The due time of the first operation that abandonSchedule will count; never if it will
-		// count none.
+		// The due time of the first operation that abandonSchedule will count, or the constant
+		// `never` if abandonSchedule will count none.
 		return l.sched.due
 	}
 	return min(l.now, l.sched.due)
 }
 
-// advance advances the loop's clock to now. It closes all seconds and phases that have
-// ended, in order. It ignores a time before the loop's clock.
+// advance advances the loop's clock to `now`. It ends, in order, all one-second intervals and
+// phases that are over. It does nothing if `now` is before the loop's clock.
 func (l *Loop) advance(now int64) {
 	if now < l.now {
-		return // a later event was processed before this read
+		return // an event with a later time has already been processed
 	}
 	l.now = now
 	if l.measuring {

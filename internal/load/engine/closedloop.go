@@ -8,8 +8,8 @@ import (
 
 // closedLoop tracks the clients of a closed loop and the numbers of their operations.
 //
-// Invariant: while the load runs, each client has one open operation, or rests (rests), or has
-// found no operation number left (idleClients).
+// Invariant: while the load runs, each client has one open operation, or rests (see rests), or has
+// found no operation number left (see idleClients).
 type closedLoop struct {
 	n               uint64  // phase without a total: number of the next operation
 	hasTotal        bool    // the phase has a total: it ends after a given number of operations

@@ -70,15 +70,16 @@ type Config struct {
 	// MaxBuffered is the maximum number of bytes that all connections of this loop together buffer
 	// for incomplete replies. 0 means poll.DefaultMaxBuffered.
 	MaxBuffered int
-	// RecordSlotDetail makes the loop record, for each second, the times at which operations ended
-	// within that second (measure.SlotDetail).
+	// RecordSlotDetail is set if the loop records when operations ended within each one-second
+	// interval (see measure.SlotDetail).
 	RecordSlotDetail bool
 	// LeaseNumber returns the number of the lease that a client renews with operation n. It is
 	// called only for keep-alives. It is nil if expired leases are not recorded.
 	LeaseNumber func(n uint64, client uint32) int64
-	// Deliver receives complete seconds in order; a measure.Collector merges them. Recycle returns
-	// a histogram for reuse, or nil if none is free. The goroutine that merges seconds calls
-	// Recycle too, so Recycle must be safe for concurrent use. Neither function may block for long.
+	// Deliver receives the results of complete one-second intervals in order. A measure.Collector
+	// merges these results. Recycle returns a histogram for reuse, or nil if none is free. Recycle
+	// must be safe for concurrent use, because the goroutine that merges the results also calls it.
+	// Neither function may block for long.
 	Deliver func(*measure.Second)
 	Recycle func() *measure.Histogram
 	// OnClusterChange(0, true) reports that a connection was lost. OnClusterChange(term, false)
@@ -87,8 +88,8 @@ type Config struct {
 	OnClusterChange func(term uint64, lost bool)
 	// OnPhaseChange is called on the loop's thread when a phase begins and when the last phase
 	// ends. OnPhaseChange must return quickly. If OnPhaseChange returns a function, the loop calls
-	// this function after it has written the operations that were due at the time of the call of
-	// OnPhaseChange.
+	// this function after it has written the operations that were due when OnPhaseChange was
+	// called.
 	OnPhaseChange func(PhaseChange) (then func())
 }
 
@@ -100,7 +101,8 @@ type PhaseChange struct {
 	Thread int   // the operating system's ID for the loop's thread
 }
 
-// Result holds a loop's measurements except its seconds, which the loop passed to Deliver.
+// Result holds a loop's measurements. It does not contain the results of one-second intervals,
+// which the loop passed to Deliver.
 type Result struct {
 	// WindowStart and WindowEnd are the start and end of the measurement window on the loop's
 	// clock. LoadStart is the start of the first phase.
@@ -112,14 +114,14 @@ type Result struct {
 	WarmupSteady bool
 }
 
-// InWindow holds the measurements of one loop, or of several loops together, in the measurement
-// window, except their seconds.
+// InWindow holds the measurements in the measurement window, of one loop or of several loops
+// together. It does not contain the results of one-second intervals.
 type InWindow struct {
 	measure.Window
 	// InFlightArea is the integral, over the measurement window, of the number of operations in
-	// flight. RestingArea is the same integral of the number of clients that rested after a
-	// refusal. To get the average numbers, divide the integrals by the window's length in
-	// nanoseconds.
+	// flight. RestingArea is the integral, over the same window, of the number of clients that
+	// rested after a refusal. To get the average numbers, divide the integrals by the window's
+	// length in nanoseconds.
 	InFlightArea, RestingArea float64
 	ErrorTexts                map[kv.Outcome]string // the first error text for each kind of error
 	// Links is the number of connections to each endpoint at the start of the window. LinkChanges

@@ -32,7 +32,8 @@ func (l *Loop) loseConn(i int, why error) {
 	l.handle(i)
 	l.watchers.connectionLost(i)
 	l.reportPossibleEnd(i, false)
-	// If the place has moved, its connection was already reported as lost.
+	// If the place has moved, its old connection was already reported as lost at the time of the
+	// move.
 	if c := l.conns.table[i]; !c.moved {
 		l.connectionLost(c.place)
 	}

@@ -39,7 +39,7 @@ type connections struct {
 	memberAt        func(endpoint string) uint64
 	changed         func(term uint64, lost bool)
 	singleUse       bool // each operation has its own connection (Config.NewConnection)
-	operationPlaces int  // operations use the first operationPlaces places; only watchers use the others
+	operationPlaces int  // operations use places below this number; only watchers use the others
 	seed            uint64
 	parts           *parts.Budget // memory budget for the incomplete replies of all connections
 	slots           *slots
@@ -48,7 +48,7 @@ type connections struct {
 	places     []int // by place: index of its current connection in table
 	spare      []int // indexes of ended connections that no place uses, for reuse
 	dirty      []int // indexes of connections that may have output
-	lastRouted int   // the last place that route chose instead of the requested place
+	lastRouted int   // the last place that the method route chose instead of the requested one
 
 	tickAt   int64 // earliest time at which a codec's Tick is due
 	redialAt int64 // earliest time at which a place must be dialed
@@ -90,8 +90,8 @@ func (cs *connections) dialAll() {
 	}
 }
 
-// allReady reports whether all connections accept operations. If some do not, why is the error text
-// for one of them. err is set if a connection could not be dialed.
+// allReady reports whether all connections accept operations. If some of them do not, `why` is the
+// error text for one of these connections. err is set if a connection could not be dialed.
 func (cs *connections) allReady() (ready bool, why string, err error) {
 	ready = true
 	if cs.singleUse {
@@ -182,7 +182,7 @@ func (cs *connections) continuePlace(i int, now int64) {
 	}
 }
 
-// tick calls a codec's Tick if it is due, and reports whether it did.
+// tick calls a codec's Tick if the call is due, and reports whether it called Tick.
 func (cs *connections) tick(i int, now int64) (ticked bool) {
 	c := cs.table[i]
 	if c.state != up {
@@ -253,9 +253,9 @@ func (cs *connections) noteReply(c *conn, ev *store.Event) {
 // currentTerm returns the term to record for an operation that is sent now.
 func (cs *connections) currentTerm() uint64 { return max(cs.maxTerm, cs.epoch.Load()) }
 
-// closeBroken closes a lost connection, and reports whether the connection was up. If it was, the
-// caller must set the outcomes of its operations and then call settle, which decides what happens
-// to the place.
+// closeBroken closes a lost connection, and reports whether the connection was up. If the
+// connection was up, the caller must set the outcomes of its operations and then call finishLoss,
+// which decides what happens to the place.
 func (cs *connections) closeBroken(i int, why error) bool {
 	c := cs.table[i]
 	if c.state != up {
@@ -269,9 +269,9 @@ func (cs *connections) closeBroken(i int, why error) bool {
 	return true
 }
 
-// finishLoss completes the work of closeBroken: it dials a new connection for the place. If the
-// load has moved the place to another endpoint, finishLoss dials at once, and otherwise after a
-// wait.
+// finishLoss completes the work of closeBroken. If the place already has a new connection,
+// finishLoss retires the lost one. Otherwise the place is dialed again: at once if the load has
+// moved it to another endpoint, and after a wait if not.
 func (cs *connections) finishLoss(i int, now int64) {
 	c := cs.table[i]
 	cs.slots.releaseLate(i)

@@ -102,7 +102,7 @@ func TestBackoffDoublesUntilAReply(t *testing.T) {
 }
 
 // If a server closes a connection before it has sent a reply, the next dial waits. If the server
-// has sent a reply, it is redialed at once.
+// has already sent a reply, the place is dialed again at once.
 func TestReplaceWaitsIfTheServerHasNotReplied(t *testing.T) {
 	for _, proven := range []bool{false, true} {
 		p := newPolicy(1, false)
@@ -211,8 +211,8 @@ func (c *partingCodec) Close()            { c.closed = true }
 func (c *partingCodec) Session() int64    { return 0 }
 func (c *partingCodec) CheckAlive() error { return nil }
 
-// A connection for a single operation is dialed when the operation arrives. This time is the
-// operation's sent time. After the operation, the loop closes the session and waits up to
+// A connection for a single operation is dialed when the operation arrives. The time of this dial
+// is the operation's sent time. After the operation, the loop closes the session and waits up to
 // maxEndWait for the session to end.
 func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	p := newPolicy(1, true)

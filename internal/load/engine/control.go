@@ -44,8 +44,8 @@ func (l *Loop) Retarget(endpoints []string) {
 	l.poller.Wake()
 }
 
-// closeAt closes the window at the time `at`. This time is in the past: it is when the load's last
-// operation ended, in another loop.
+// closeAt closes the window at the time `at`. This time is in the past: it is the time at which the
+// load's last operation ended in another loop.
 func (l *Loop) closeAt(at int64) {
 	l.control.update(func(m *mailbox) { m.closeAt = at })
 	l.poller.Wake()

@@ -35,7 +35,7 @@ func (*nodes) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
 type endingCodec struct {
 	*simCodec
 	session int64
-	step    int64 // each call of Session adds step to the session's number
+	step    int64 // each call of Session adds this to the session's number
 }
 
 func (c *endingCodec) Session() int64 {

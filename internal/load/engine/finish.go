@@ -60,7 +60,7 @@ func (l *Loop) handle(i int) {
 }
 
 // finishOp ends an operation with any outcome. It checks the reply, counts the operation, and frees
-// the client or the room on the connection that the operation occupied.
+// the client that the operation occupied or, in an open loop, its unit of the limit.
 func (l *Loop) finishOp(tag uint32, room connRoom, ev *store.Event, now int64) {
 	sl := &l.slots.table[tag]
 	outcome := ev.Outcome
@@ -261,8 +261,9 @@ func (l *Loop) abandonOpen() {
 	}
 }
 
-// giveUp ends an operation whose timeout has passed. An operation that waits for other operations
-// on its connection continues to wait.
+// giveUp ends an operation that has reached its timeout, or that is still open when the drain ends.
+// If an operation has only waited for other operations on its connection, giveUp lets it continue
+// to wait.
 func (l *Loop) giveUp(tag uint32) {
 	switch {
 	case l.cfg.NewConnection:
@@ -288,7 +289,7 @@ func (l *Loop) cancel(tag uint32) {
 	l.conns.touch(i)
 	l.fail(tag, at, kv.TimedOut, l.now)
 	if c.state == up && c.moved && c.late == c.open {
-		l.retireConn(i) // its remaining open operations are all late
+		l.retireConn(i) // all operations that are still open on this connection are late
 		return
 	}
 	if c.state == up && c.late > 0 && c.late == c.open && c.codec.Room() == 0 {

@@ -19,15 +19,15 @@ type Completion struct {
 	Op *history.Op
 }
 
-// History records a loop's operations, and what happened to the keys, locks and watchers
-// that they created. An implementation embeds HistoryBase and overrides the methods that it
-// needs. The caller reuses the memory of all arguments after the call.
+// History records a loop's operations, and what happened to the keys, locks and watchers that these
+// operations created. An implementation embeds HistoryBase and overrides the methods that it needs.
+// The caller reuses the memory of all arguments after the call.
 type History interface {
 	// OperationEnded is called once for every operation that was sent, when it has ended.
 	OperationEnded(c *Completion)
 	// LockChanged is called when a client acquires its lock (store.LockAcquired) and just before
-	// the client releases the lock (store.LockReleasing). began is the time at which the client's
-	// operation was sent.
+	// the client releases the lock (store.LockReleasing). The parameter `began` is the time at
+	// which the client's operation was sent.
 	LockChanged(ev *store.Event, client uint32, began, now int64)
 	// WatchEvent is called for every event that a watcher receives. The event store.OperationDone
 	// reports that the watcher was created. For this event, `requested` is the time at which the

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// leases maps a lease's number to the state of the lease that this loop's keep-alives have
-// established.
+// leases maps the number of a lease to its state, as far as this loop's keep-alives have
+// established that state.
 type leases map[int64]lease
 
 type lease struct {

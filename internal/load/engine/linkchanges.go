@@ -32,7 +32,7 @@ func (k *links) begin(cs *connections) {
 }
 
 // add must be called when a place is connected. If a connection is replaced by a new connection to
-// the same endpoint, both count as one continuous connection, unless the new one fails.
+// the same endpoint, the two count as one continuous connection, unless the new connection fails.
 func (k *links) add(c *conn, now int64) {
 	if !c.linked {
 		c.linked = true

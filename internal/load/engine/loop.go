@@ -74,10 +74,10 @@ func New(cfg Config, p poll.Poller) *Loop {
 	return l
 }
 
-// Run connects, calls connected with the result, waits for Start, runs the phases, drains, and
-// returns the loop's result. It returns nil if it could not connect or create its watchers.
-// connectBy is the deadline for connecting on the loop's clock. Run locks its goroutine to an
-// operating system thread.
+// Run connects, passes the result to the function `connected`, waits for a call of Start, runs the
+// phases, drains, and returns the loop's result. It returns nil if it could not connect or create
+// its watchers. connectBy is the deadline for connecting, as a time on the loop's clock. Run locks
+// its goroutine to an operating system thread.
 func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	defer l.poller.Release()
 	l.Live.Thread.Store(int64(l.poller.Attach()))

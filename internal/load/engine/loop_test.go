@@ -168,8 +168,8 @@ func TestClosedLoopSendsItsTotal(t *testing.T) {
 // This test is about the flaw called coordinated omission. Against a server that stalls for 1 s in
 // every 10 s, etcd's benchmark at 1,000/s reports p99 = 3.2 ms. In fact, of the 10,000 operations
 // that are due, 1,000 become due during the stall and wait until it ends. The percentiles must be
-// the same if each connection accepts only one operation at a time, so that the other operations
-// wait for a connection.
+// the same even if each connection accepts only one operation at a time. In that case, the other
+// operations wait for a connection.
 func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 	settle.SkipUnderRace(t)
 	for _, c := range []struct {
@@ -200,8 +200,8 @@ func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 	}
 }
 
-// stalls delays the replies to all requests that arrive from the time `from` to the time `to`. The
-// replies are sent at the time `to`.
+// stalls returns a function for sim.serve that simulates a stall. All requests that arrive between
+// the times `from` and `to` receive their replies at the time `to`.
 func stalls(from, to int64) func(s *sim, conn int, request []byte) {
 	return func(s *sim, conn int, request []byte) {
 		d := int64(millisecond)
@@ -385,7 +385,8 @@ func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
 	if got := b.totals.Outcomes[kv.ConnectionLost]; got != 10 {
 		t.Errorf("%d operations were lost with the connection, want the 10 in flight", got)
 	}
-	// For two seconds, ten clients could not send. Each of them gave up at most once per second.
+	// For two seconds, ten clients could not send. Each client gave up at most one operation per
+	// second.
 	if got := b.totals.Outcomes[kv.NotSent]; got < 10 || got > 20 {
 		t.Errorf("%d were not sent, want one or two a client", got)
 	}

@@ -15,7 +15,8 @@ import (
 // The sent time of such an operation is the time at which its connection is first dialed. So its
 // service time includes the handshakes of TCP, TLS and the store, and its timeout starts with the
 // dial. In a closed loop, the operation is due when its client received the previous reply. Between
-// due and sent, the loop closes the previous session, which the server would otherwise keep.
+// the due time and the sent time, the loop closes the previous session, which the server would
+// otherwise keep.
 
 // maxEndWait is the longest wait for the end of a session, in nanoseconds.
 const maxEndWait = secondNS

@@ -23,8 +23,8 @@ type abandonState struct {
 	// This loop also counts the operations in Shared.spill, which no loop could start.
 	spill         bool
 	singleQueries uint64 // operations counted towards maxSingleQueries
-	// By phase and share: the fractions of operations that divide has not counted yet because of
-	// rounding.
+	// By phase and share: the fractions of operations that the method divide has not counted yet
+	// because of rounding.
 	remainders [2][]float64
 
 	shares [2][]Share // by phase
@@ -60,7 +60,7 @@ func (l *Loop) abandonSchedule(at int64) {
 }
 
 // abandonPhase counts the operations of the schedule's current phase that were due before `at` and
-// never started. If another phase follows, it then moves the schedule to that phase.
+// never started. If another phase follows, abandonPhase then moves the schedule to that phase.
 func (l *Loop) abandonPhase(at int64) {
 	s := &l.sched
 	phase := s.phase
@@ -82,9 +82,9 @@ func (l *Loop) abandonPhase(at int64) {
 	}
 }
 
-// countNeverSent counts the operations of this loop in a span as not sent. `count` is the number of
-// these operations. All of them were due in second acc, waited for about the same time, and were
-// never started.
+// countNeverSent takes those operations of a span that belong to this loop, and counts them as not
+// sent. `count` is the number of these operations. All of them were due in second acc, waited for
+// about the same time, and were never started.
 func (l *Loop) countNeverSent(acc *second, numbers span, count uint64, waited int64) {
 	if count == 0 {
 		return
@@ -111,7 +111,7 @@ func (l *Loop) countNeverSent(acc *second, numbers span, count uint64, waited in
 	l.keepErrorText(kv.NotSent, nil)
 }
 
-// recordNotSent records count operations of one kind as not sent.
+// recordNotSent records operations of one kind as not sent. Their number is `count`.
 func (l *Loop) recordNotSent(acc *second, kind kv.Kind, level kv.Consistency, count uint64, waited int64) {
 	if count == 0 {
 		return
@@ -131,10 +131,10 @@ func (a *abandonState) sharesOf(s Source, phase measure.Phase) []Share {
 	return a.shares[phase]
 }
 
-// divide splits count among the shares. The fractions that are lost by rounding are carried over to
-// the next call.
+// divide splits the number `count` among the shares. The fractions that are lost by rounding are
+// carried over to the next call.
 //
-// Invariant: the parts add up to count.
+// Invariant: the parts add up to `count`.
 func (a *abandonState) divide(phase measure.Phase, shares []Share, count uint64) []uint64 {
 	if a.remainders[phase] == nil {
 		a.remainders[phase] = make([]float64, len(shares))

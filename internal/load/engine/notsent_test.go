@@ -96,7 +96,7 @@ func laggingLoop(source Source, i, n, places int, first uint64, phases ...Phase)
 	return h
 }
 
-// countOneByOne counts the operations that abandonSchedule would count, one at a time.
+// countOneByOne counts the same operations as abandonSchedule, but one at a time.
 func countOneByOne(l *collectingLoop, at int64) {
 	for l.sched.due < at {
 		kind, level := l.cfg.Source.Kind(l.clock.phases[l.sched.phase].Kind, l.sched.n)

@@ -17,10 +17,10 @@ type span struct{ first, end uint64 }
 // has not started.
 //
 // Invariant: each number below total is in exactly one of four groups: not handed out yet (next or
-// above), returned (in returned), in an event loop's batch, or started.
+// above), returned (in the field `returned`), in an event loop's batch, or started.
 type work struct {
-	// requested is set when an event loop needs a number and none is left. Event loops that have
-	// unstarted numbers then give them back.
+	// requested is set when an event loop needs a number and none is left. Then the event loops
+	// that have unstarted numbers give these numbers back.
 	requested atomic.Bool
 
 	mu       sync.Mutex
@@ -115,7 +115,8 @@ func (l *Loop) shareWork() {
 	w := &l.cfg.Shared.work
 	if !w.requested.Load() {
 		if n := len(c.idleClients); n > 0 {
-			// Numbers may have been given back in the meantime, so each client asks again.
+			// Numbers may have been given back in the meantime, so each client requests a number
+			// again.
 			clients := append(c.retryingClients[:0], c.idleClients...)
 			c.retryingClients, c.idleClients = clients, c.idleClients[:0]
 			for _, client := range clients {
@@ -133,7 +134,7 @@ func (l *Loop) shareWork() {
 	l.endWork()
 }
 
-// endWork closes the window of all loops when all operations of the total have ended.
+// endWork closes the window of all loops when all operations that the load must send have ended.
 func (l *Loop) endWork() {
 	c := &l.closed
 	if !c.hasTotal || l.draining || c.openInWindow > 0 || c.batch.first < c.batch.end {

@@ -36,7 +36,8 @@ func (l *Loop) startDue() {
 }
 
 // startDueUntil starts the operations that are due before `end`, in the order of their due times.
-// These are this loop's own operations and the operations that other loops could not start (spill).
+// These are this loop's own operations and the operations that other loops could not start (see
+// spill).
 func (l *Loop) startDueUntil(end int64) {
 	l.hasMoreDue = false
 	if l.sched.pacer == nil {
@@ -144,13 +145,14 @@ func (l *Loop) reserveRoom(place int) (i int, ok bool) {
 	return i, ok
 }
 
-// If the loop was blocked, noteFreed records that a connection or a unit of the limit became free.
+// noteFreed records that the loop is no longer blocked, because a connection or a unit of the limit
+// became free. It does nothing if the loop was not blocked.
 func (l *Loop) noteFreed() {
 	if l.blockedBy == notBlocked {
 		return
 	}
-	// If a reply was just read, its place was already free when the reply arrived, which was lag
-	// nanoseconds ago.
+	// If a reply was just read, the connection or the unit was already free when that reply
+	// arrived, which was l.lag nanoseconds ago.
 	l.unblockedAt, l.lastBlocker, l.blockedBy = l.now-l.lag, l.blockedBy, notBlocked
 	if s := l.cfg.Shared; s.hasSeveralLoops() {
 		s.spill.cursors[l.index()].noConnection.Store(false)
@@ -174,7 +176,7 @@ func (l *Loop) countBlocked(b blocker, acc *second, count uint64) {
 // for this operation.
 func (l *Loop) canSend() bool {
 	if l.cfg.Shared.hasSeveralLoops() || l.slots.open-l.exemptOpen >= l.cfg.MaxInFlight {
-		return false // the loop wakes when another loop wakes it or one of its operations ends
+		return false // another loop, or the end of an operation, will wake this loop
 	}
 	_, ok := l.conns.route(l.sched.ownIndex())
 	return ok || l.waitsInFlight()

@@ -13,12 +13,12 @@ import (
 const maxSpilled = 1 << 16
 
 // spill holds due operations that their own event loop could not start, because none of its
-// connections was free or the limit of operations in flight was reached. An open loop with several
-// event loops uses it. Any event loop that has a free connection starts these operations, in the
-// order of their due times. An operation is counted as due in a second (Second.Due) only when an
-// event loop takes it from the spill.
+// connections was free or the limit of operations in flight was reached. A spill is used by an open
+// loop with several event loops. Any event loop that has a free connection starts these operations,
+// in the order of their due times. An operation is counted as due in a second (Second.Due) only
+// when an event loop takes it from the spill.
 //
-// Invariant: queue[head:] is ordered by due, and oldest is the first due time in it.
+// Invariant: queue[head:] is ordered by due, and oldest is the first due time in queue[head:].
 type spill struct {
 	oldest atomic.Int64 // due time of the first operation in queue; never if the queue is empty
 	// cursors holds, for each loop, a lower bound for the due times of the operations that the loop
@@ -149,7 +149,7 @@ func (l *Loop) wakeFreeLoop() {
 }
 
 // abandonSpilled counts the spilled operations that no loop had started by the time all loops had
-// closed. The loop that closed last calls it.
+// closed their windows. The loop that closed its window last calls abandonSpilled.
 func (l *Loop) abandonSpilled(at int64) {
 	if !l.abandoned.spill {
 		return

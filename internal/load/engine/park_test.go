@@ -14,7 +14,7 @@ import (
 type parkingSim struct {
 	*sim
 	parks  int
-	late   int64 // how much later than requested Park returns
+	late   int64 // delay of the return of Park, after the requested time
 	asleep func(until int64)
 }
 
@@ -66,7 +66,7 @@ func TestLoopsPark(t *testing.T) {
 					if until-s.now < minPark-parkMargin || until-s.now > maxPark {
 						t.Errorf("the loop parks for %d ms", (until-s.now)/millisecond)
 					}
-					if s.now >= 2*secondNS { // during the load; earlier it waits for the start
+					if s.now >= 2*secondNS { // during the load; earlier parks wait for the start
 						parks++
 					}
 				}

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// After a partial write, only those operations count as sent whose bytes the connection accepted.
-// The service time of each other operation begins when its bytes are accepted.
+// After a partial write, an operation counts as sent only if the connection accepted its bytes. The
+// service time of each other operation begins when its bytes are accepted.
 func TestPartialWriteSendsWhatItWrote(t *testing.T) {
 	b := newBench(1, 10, closed(secondNS))
 	b.most = 5 * requestLen

@@ -40,7 +40,7 @@ type pauses struct {
 	lastWrite       int64 // when the turn's latest write call began; 0 if there was none
 	turnEnded       int64 // when the previous turn ended
 	// Length of the pause in the previous turn. If no connection was ready in that turn, this
-	// includes the pause before it.
+	// includes the pause before that turn.
 	previousPause int64
 	counting      bool  // set in the measurement window
 	longest       int64 // length of the longest turn or of the longest delay of a wake-up, whichever is longer
@@ -78,9 +78,9 @@ func (p *pauses) nextBeat(now, until int64) int64 {
 
 // beginTurn records when the loop woke up and when it had asked to wake up. Data that is ready
 // right after the previous turn may have arrived before a pause in that turn. If no connection was
-// ready in the previous turn, the data may also have arrived before a pause that ended when that
-// turn began: when a stopped process is continued, a signal ends its wait before the poller looks
-// at the connections.
+// ready in the previous turn, the data may also have arrived before a pause that ended when the
+// previous turn began: when a stopped process is continued, a signal ends the process's wait before
+// the poller looks at the connections.
 func (p *pauses) beginTurn(earliestArrival, now int64) {
 	p.turnStart, p.earliestArrival = now, min(earliestArrival, now)
 	p.addDelay(now-earliestArrival, now-earliestArrival)
@@ -128,7 +128,7 @@ func (p *pauses) addDelay(elapsed, unexplained int64) {
 }
 
 // usualWakeDelay is the time that any client on this machine needs to wake up after a reply or a
-// timer. It does not count as a disturbance that the generator caused.
+// timer. This time does not count as a disturbance that the generator caused.
 const usualWakeDelay = 50_000
 
 // excessWakeDelay returns the part of a delay that exceeds usualWakeDelay.

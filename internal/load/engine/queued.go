@@ -45,10 +45,11 @@ func (l *Loop) noteStalled(i int) {
 	c.stalled = stalled
 }
 
-// restartWaiting restarts the timeouts of the operations in a connection's queue. They belong to a
-// closed loop and have waited for other operations until now. The connection was lost or replaced,
-// or it stopped accepting operations. The caller must check that the connection had received a
-// reply. Otherwise operations would wait forever for a connection that is lost again and again.
+// restartWaiting restarts the timeouts of the operations in a connection's queue. These operations
+// belong to a closed loop. Until now, they have waited for other operations. The loop calls
+// restartWaiting when the connection was lost or replaced, or stopped accepting operations. The
+// caller must check that the connection had received a reply. Otherwise operations would wait
+// forever for a connection that is lost again and again.
 func (l *Loop) restartWaiting(i int) {
 	if l.cfg.NewConnection {
 		return // with NewConnection, the timeout starts when connecting begins

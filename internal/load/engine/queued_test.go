@@ -29,8 +29,8 @@ func TestFullConnectionCausesNoErrors(t *testing.T) {
 	near(t, "the mean response time", all.Response.Mean(), 60.2e6, 0.05)
 }
 
-// An operation's timeout begins when it is written, however long it waits for other operations on
-// its connection.
+// An operation's timeout begins when the operation is written, however long the operation waits for
+// other operations on its connection.
 func TestWaitingForOthersDoesNotTimeOut(t *testing.T) {
 	settle.SkipUnderRace(t)
 	for _, room := range []int{1, 3} { // as in HTTP/1.1, and with a few streams

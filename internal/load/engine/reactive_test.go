@@ -72,7 +72,7 @@ func (p *prompting) NextPrompt() int64 {
 }
 
 // Prompted operations are sent at once or at their due time. All of them are counted, even those
-// that replies prompt after the window, to the last operations in the schedule.
+// that are prompted after the window by the replies to the last operations in the schedule.
 func TestRepliesPromptOperations(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
 	src := &prompting{}

@@ -35,8 +35,8 @@ type reading struct {
 	weight int64 // number of reads that this read represents in the sample; 0: it is not sampled
 }
 
-// reads holds the data that the loop has read but not processed. It also holds the lag and the
-// weight of the reading that the loop is processing.
+// A reads value holds the data that the loop has read but not processed. It also holds the lag and
+// the weight of the reading that the loop is processing.
 type reads struct {
 	stamped  poll.TimestampPoller // the poller, if it knows when bytes arrived
 	buf      []byte
@@ -187,9 +187,10 @@ func (l *Loop) nextReading() *reading {
 	return &l.readings[n]
 }
 
-// readInto reads into b. It stores the time of the read in r.at, and the maximum time for which the
-// bytes have waited in r.lag. This wait is the time since the loop woke up, plus the delay of that
-// wake-up. If the read is sampled and the poller stamps packets, r.lag is the exact wait instead.
+// readInto reads into b. It sets r.at to the time of the read, and r.lag to the longest time for
+// which the bytes may have waited to be read. This is the time since the loop woke up, plus the
+// delay of that wake-up. If the read is sampled and the poller stamps packets, r.lag is the exact
+// wait.
 func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	arrived := int64(-1)
 	if !l.measuring && !l.draining { // replies that arrive during the drain belong to the window, too

@@ -31,7 +31,7 @@ func (l *Loop) recordCompletion(sl *slot, outcome kv.Outcome, ev *store.Event, a
 
 // earliestSend returns a time before which the operation was not sent.
 func (sl *slot) earliestSend() int64 {
-	// No completed write call was seen, but some of its bytes may have been written.
+	// No completed write call was seen, but some of the operation's bytes may have been written.
 	if sl.state == submitted {
 		return sl.due
 	}

@@ -85,7 +85,7 @@ func (r *rests) noteSuccess(service int64) {
 
 // restAfter returns how long a client rests after its operation failed. It returns 0 after a
 // timeout and after a wrong response. It also returns 0 after any other failure that is not a
-// refusal and took as long as a success.
+// refusal, if this failure took at least as long as an average success.
 func (r *rests) restAfter(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 	took := at - sl.due
 	if sl.state == written {

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
-// counter is a RunDelayPoller poller whose counter is set by the test.
+// counter is a RunDelayPoller for which the test sets the counter.
 type counter struct {
 	poll.Poller
 	is    int64
@@ -20,7 +20,8 @@ func (c *counter) RunDelay() (int64, bool) {
 }
 
 // The wait that is reported for a turn is at most the increase of the counter since the reading
-// before the turn, no matter when in the turn it is requested. No wait counts in two turns.
+// before the turn, no matter when in the turn the test requests the wait. No wait counts in two
+// turns.
 func TestRunWaitsCountInOneTurn(t *testing.T) {
 	c := &counter{is: 7 * secondNS}
 	w := &runWaits{}

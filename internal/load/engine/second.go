@@ -83,7 +83,7 @@ func sameSeries(a, b *measure.Series) bool {
 // secondQueue is the queue of seconds that have not been passed to Config.Deliver yet.
 //
 // Invariant: the seconds are ordered by start, and only the last of them may still receive
-// completions (clockwork.current).
+// completions (see clockwork.current).
 type secondQueue struct {
 	queue           []*second
 	newHistogram    func() *measure.Histogram
@@ -142,7 +142,8 @@ func (q *secondQueue) beginSecond(phase measure.Phase, index int, start int64) *
 	return s
 }
 
-// dueIn returns the second of a phase in which an operation with the given due time is counted.
+// dueIn returns the one-second interval in which an operation of the given phase, with the given
+// due time, is counted.
 func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 	if s := q.lastFound; s != nil && due >= s.start && due < s.start+secondNS && s.Phase == phase {
 		return s
@@ -181,9 +182,9 @@ func (q *secondQueue) dropEmpty() {
 	}
 }
 
-// release hands over the complete seconds at the front of the queue. pending is the earliest time
+// release hands over the complete seconds at the front of the queue. `pending` is the earliest time
 // at which another operation can become due. A second is complete if none of its operations is open
-// and pending is later than its end.
+// and `pending` is later than the end of the second.
 func (q *secondQueue) release(pending int64) {
 	done := 0
 	for _, s := range q.queue {
@@ -208,7 +209,7 @@ func (q *secondQueue) record(h **measure.Histogram, ns int64) {
 	measure.Record(*h, ns)
 }
 
-// recordAs adds a duration to a histogram as if it had occurred weight times.
+// recordAs adds a duration to a histogram as if that duration had occurred `weight` times.
 func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 	if *h == nil {
 		*h = q.newHistogram()
@@ -229,7 +230,7 @@ func (q *secondQueue) recordSuccess(s *second, series *measure.Series, response,
 
 // recordLateness records how late an operation of an open loop was sent. `ownLateness` is the part
 // of the lateness that the generator caused. If the operation was not blocked, ownLateness equals
-// late.
+// `late`.
 func (q *secondQueue) recordLateness(s *second, late, ownLateness int64) {
 	if waiting := late - ownLateness; waiting != 0 {
 		q.record(&s.Lateness, late)

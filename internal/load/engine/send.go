@@ -65,8 +65,8 @@ func (l *Loop) flushDirty() {
 	l.conns.dirty = l.conns.dirty[:0]
 }
 
-// flush writes a connection's output. It reads the clock just before the write call. The result
-// becomes the sent time of every operation whose first byte that call writes.
+// flush writes a connection's output. It reads the clock just before the write call. The time that
+// it reads becomes the sent time of each operation whose first byte is written by that call.
 func (l *Loop) flush(i int) {
 	c := l.conns.table[i]
 	for c.state == up && !c.blocked {

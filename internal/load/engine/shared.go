@@ -17,7 +17,7 @@ type Shared struct {
 }
 
 // NewShared returns the state that the given number of event loops share. total is the number of
-// operations in a closed loop's measurement window, or 0 if the window ends after its duration.
+// operations in a closed loop's measurement window, or 0 if the window ends after a fixed time.
 // maxInFlight limits the number of operations in flight in an open loop.
 func NewShared(loops int, total uint64, maxInFlight int) *Shared {
 	s := &Shared{loops: make([]*Loop, loops)}

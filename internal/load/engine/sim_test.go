@@ -41,7 +41,7 @@ type simConn struct {
 	in      []byte
 	ended   error
 	stuck   bool // accepts no bytes
-	denied  bool // refused bytes in a Write and was not reported as Writable since
+	denied  bool // a call of Write refused bytes; Writable was not reported since then
 	dialed  bool
 	dialErr error
 }
@@ -123,7 +123,7 @@ func (s *sim) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	}
 }
 
-// scan appends the connections that are ready to `ready`.
+// scan appends to `ready` an element for each connection that is ready.
 func (s *sim) scan(ready []poll.Ready) []poll.Ready {
 	for i := range s.conns {
 		c := &s.conns[i]

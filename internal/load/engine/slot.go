@@ -4,7 +4,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// none marks the end of a list of slots.
+// none is the tag that marks the end of a list of slots.
 const none = ^uint32(0)
 
 // slot is an operation between its start and its end. The slot's index in the table is the tag by
@@ -23,10 +23,10 @@ type slot struct {
 	// Open loop: the earliest time at which the operation could start. This is `due` unless the
 	// operation was blocked.
 	readyAt    int64
-	start      int64 // when its timeout began: at `sent`, or at `due` while it waits
+	start      int64 // when the timeout began: at `sent` or, until then, when the wait began
 	writePause int64 // longest pause of the loop from sent to the end of the write call
 	n, ref     uint64
-	term       uint64 // the leader's term when it was sent
+	term       uint64 // the leader's term when the operation was sent
 	expected   int64  // the version that a compare-and-set requires
 	acc        *second
 	conn       int32
@@ -63,8 +63,8 @@ const (
 
 // slots is the table of operations in flight, and the list of their timeouts.
 //
-// Invariant: the list contains every slot that is neither free nor late, and open is the number of
-// these slots.
+// Invariant: the list contains every slot that is neither free nor late, and `open` is the number
+// of these slots.
 //
 // Invariant: `start` never decreases along the list, so the first operation in the list is always
 // the next to time out.
@@ -129,7 +129,7 @@ func (s *slots) releaseLate(conn int) {
 	}
 }
 
-// requeue moves the waiting operations in queue from one connection to another.
+// requeue moves the operations that wait in `queue` from one connection to another.
 func (s *slots) requeue(queue []waiter, from, to int) {
 	for _, w := range queue {
 		if sl := &s.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == from {
@@ -174,8 +174,9 @@ func (s *slots) release(tag uint32) {
 }
 
 // link appends the slot to the list of timeouts. If `start` is earlier than the start of the last
-// slot in the list, link uses the last slot's start. This happens if a reply was read just before
-// another operation was sent, and if processing the reply after that starts a new operation.
+// slot in the list, link uses the last slot's start. This can happen in the following order: a
+// reply is read, another operation is sent, and then the reply is processed and starts a new
+// operation.
 func (s *slots) link(tag uint32, start int64) {
 	sl := &s.table[tag]
 	if s.tail != none {

@@ -96,8 +96,8 @@ type Reactive interface {
 	// ConnectionLost is called when the connection of a place has ended, after the source has
 	// received the outcomes of the operations in flight on that connection. ConnectionLost is also
 	// called when the load moves the place to a new connection. In this case, operations in flight
-	// on the old connection can still complete. After both events, the watchers on the old
-	// connection no longer exist.
+	// on the old connection can still complete. In both cases, the watchers on the old connection
+	// no longer exist.
 	ConnectionLost(place int)
 	// SessionExpired is called when a place's connection could not resume its session because the
 	// session had expired. By then, a new session has begun.

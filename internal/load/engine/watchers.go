@@ -84,7 +84,7 @@ type watchers struct {
 	lastRevision []int64    // revision up to which a watcher has received all events
 	pending      [][]uint32 // by place: watchers to create there
 	byPlace      [][]uint32 // by place: all watchers there
-	recreated    []bool     // the watcher was created at least once
+	recreated    []bool     // already created once: further creations are re-creations
 	requestedAt  []int64
 	canCreate    bool // watchers may be created now
 	missing      int  // number of watchers that are neither alive nor ended
@@ -313,7 +313,7 @@ func (w *watchers) endWatcher(n uint32, ev *store.Event, now int64, s *second) {
 }
 
 // retry creates watchers again after their streams have ended. It does so when watchRetryDelay has
-// passed since the first of these ends.
+// passed since the first of these streams ended.
 func (w *watchers) retry(now int64) {
 	if now < w.retryAt {
 		return

@@ -116,8 +116,9 @@ func (w *watchBench) allEvents(t *testing.T) *measure.WatchTotals {
 
 func (w *watchBench) window() *measure.Watch { return &w.totals.Watch }
 
-// The measured latencies of events are exact. From `sent`, an event takes one message in each
-// direction, so it arrives before the reply to its put. From `due`, the loop's lateness is added.
+// The measured latencies of events are exact. The latency from `sent` is the time of one message in
+// each direction, because the event does not wait for the reply to its put. The latency from `due`
+// also includes the loop's lateness.
 func TestWatchLatencyIsExact(t *testing.T) {
 	w := newWatchBench(t, 1, 3, open(100, 2*secondNS))
 	w.lag = func(int64) int64 { return 300_000 }

@@ -20,7 +20,7 @@ type Space struct {
 	prefix string
 	size   int // number of bytes after the prefix
 	n      uint64
-	digits bool // keys use only decimal digits; set if size such digits suffice for n keys
+	digits bool // keys use only decimal digits; set if `size` digits are enough for n keys
 }
 
 // NewSpace returns a key space with n keys. Each key consists of the prefix and exactly `size` more

@@ -7,7 +7,7 @@ const Unknown = -1
 
 // Versions stores, for each key, the latest version that a reply contained. Compare-and-sets use
 // these versions. All event loops of a generator share them. If two clients set the same key at the
-// same time, one of them gets a conflict, as real clients do.
+// same time, one of them gets a conflict, as would happen with real clients.
 //
 // Each element is the version minus Unknown, so that zeroed memory means that all versions are
 // unknown. Therefore the operating system allocates memory only for the keys that a load uses, even

@@ -80,7 +80,7 @@ func TestPoissonGapsAreExponential(t *testing.T) {
 	}
 }
 
-// First is consistent with Due: it returns the first operation that is due at or after a time.
+// FirstDueAt is consistent with Due: it returns the first operation that is due at or after a time.
 func TestFirstAgreesWithDue(t *testing.T) {
 	for _, rate := range []float64{0.1, 1, 3, 7.7, 999, 123_456.7, 1e6, 1e9} {
 		constant, last := NewConstant(rate), uint64(0)

@@ -8,7 +8,7 @@ import (
 )
 
 // In a recorded schedule, due times never decrease, and each gap is the recorded gap divided by the
-// speed. First is the inverse of Due.
+// speed. FirstDueAt is the inverse of Due.
 func TestRecordedKeepsItsDistances(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -49,8 +49,8 @@ type recorders struct {
 	// final is set if the operations are reads of the keys after the load. Their times are on this
 	// machine's clock.
 	final      bool
-	count      uint64    // number of such reads
-	clockStart time.Time // start of the clock for such reads
+	count      uint64    // number of final reads
+	clockStart time.Time // start of the clock for the final reads
 	byLoop     map[uint64]*history.Recorder
 }
 

@@ -35,7 +35,7 @@ func Serve(ctx context.Context, s Stream, w load.Worker) error {
 	defer cancel()
 	out := newSender(s, func() {
 		cancel()
-		_ = s.Close() // otherwise the sender would wait for another side that receives nothing
+		_ = s.Close() // otherwise the sender would wait while the other side receives nothing
 	})
 	defer func() { _ = out.close() }() // an earlier error is returned instead
 	first, err := receive(s, nil)
@@ -319,8 +319,8 @@ func (o *sender) reply(a *reply) {
 	o.enqueue(b)
 }
 
-// changed is called by the load's event loops, so it must be quick and encodes nothing. Several
-// reports are combined into one message.
+// changed is called by the load's event loops, so it must be quick. Therefore it encodes nothing.
+// Several reports are combined into one message.
 func (o *sender) changed(term uint64, lost bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

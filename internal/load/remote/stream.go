@@ -2,10 +2,10 @@
 // another machine, where an agent serves it, or behind a pipe.
 //
 // Each call of a Worker uses its own stream. So the code that opens streams does not depend on the
-// messages. It may use one connection per stream, or one connection for several streams. The first
-// message contains the call. During a job, both sides send messages until the job has ended. A
-// message is a struct encoded as JSON. Only seconds and parts of a history have their own encodings
-// (measure.AppendSecond, encodeHistory) because they are numerous.
+// messages. That code may use one connection per stream, or one connection for several streams. The
+// first message contains the call. During a job, both sides send messages until the job has ended.
+// A message is a struct encoded as JSON. Only seconds and parts of a history have their own
+// encodings (measure.AppendSecond, encodeHistory) because they are numerous.
 package remote
 
 import (
@@ -96,7 +96,7 @@ type message struct {
 	// Fields of the first message.
 	Call       call             `json:"call,omitempty"`
 	Assignment *load.Assignment `json:"assignment,omitempty"`
-	// History requests, for prepare and read-back, that the worker reports its operations.
+	// History is set in the calls prepare and read-back if the worker must report its operations.
 	History bool           `json:"history,omitempty"`
 	Level   kv.Consistency `json:"level,omitempty"` // read-back
 

@@ -14,10 +14,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// maxStopTime is the maximum time in which a load must end after it was asked to stop.
+// maxStopTime is the maximum time that a load may take to end after it was asked to stop.
 const maxStopTime = 30 * time.Second
 
-// Worker is a load.Worker that sends its calls over streams to a load.Worker on the other side.
+// Worker is a load.Worker that sends its calls over streams to the load.Worker at the other end.
 type Worker struct {
 	open func(context.Context) (Stream, error)
 }

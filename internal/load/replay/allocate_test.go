@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
-// The test creates every call in several recordings, writes the call with the store's codec, and
-// handles the response. The first pass allocates all memory. The second pass must allocate none.
+// For each call in several recordings, the test creates the operation to send, and handles a
+// response. The first pass allocates all memory. The second pass must allocate none.
 func TestReplayDoesNotAllocate(t *testing.T) {
 	for name, one := range map[string]struct {
 		st    store.Replayer
@@ -40,7 +40,7 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 					ref := source.Fill(measure.Measured, n, 0, &op)
 					op.Tag = uint32(n)
 					ev = store.Event{Tag: op.Tag, Revision: int64(n) + 5, StoreRevision: int64(n) + 9, Count: 1, Key: answer, Value: answer[:20]}
-					if op.Range != nil { // a response to a list does this
+					if op.Range != nil { // as for a response to a list
 						op.Range.Keys.Begin(op.Tag)
 						op.Range.Keys.Add(op.Tag, answer, nil, 3)
 					}

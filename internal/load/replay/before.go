@@ -14,9 +14,10 @@ type preexistingKey struct {
 	known bool
 }
 
-// findPreexisting finds the keys and leases that must have existed before the recording. These keys
-// are the ones that, before any recorded call wrote them, were read, removed, or compared with a
-// revision that no recorded call created. These leases are the ones that no recorded call granted.
+// findPreexisting finds the keys and leases that must have existed before the recording. A key must
+// have existed if, before any recorded call wrote it, a call read it, removed it, or compared it
+// with a revision that no recorded call created. A lease must have existed if no recorded call
+// granted it.
 func (p *Plan) findPreexisting() {
 	s := search{plan: p, writtenKeys: map[string]bool{}, preexisting: map[string]*preexistingKey{}, knownLeases: map[int64]bool{0: true}}
 	for _, c := range p.calls {
@@ -49,7 +50,7 @@ type search struct {
 	plan        *Plan
 	writtenKeys map[string]bool // keys that the calls up to now have written
 	preexisting map[string]*preexistingKey
-	order       []string // the keys in the map preexisting, in the order of their discovery
+	order       []string // the keys in `preexisting`, in the order in which they were found
 	knownLeases map[int64]bool
 	leases      []int64 // leases that were not granted in the recording
 }
@@ -139,8 +140,8 @@ func (p *Plan) FirstPreload() (engine.Source, uint64) {
 	return &preloadSource{Plan: p, translator: translator{plan: p}}, uint64(len(p.preloadCalls))
 }
 
-// preloadSource is the source of the calls that write the keys and request the leases that existed
-// before the recording.
+// preloadSource creates the calls that prepare the store. They request the leases that existed
+// before the recording, and write the keys that existed then.
 type preloadSource struct {
 	*Plan
 	translator

@@ -135,7 +135,8 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 	must(err)
 }
 
-// chain reads keys, and then changes them with guards that contain the indexes from these reads.
+// chain acts as one client: it reads keys, and then changes them with guards that contain the
+// indexes from these reads.
 func chain(t *testing.T, c *api.KV, client int) {
 	r := rand.New(rand.NewPCG(1, uint64(client)))
 	for n := range 40 {

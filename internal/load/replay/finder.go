@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// finder goes through the recorded calls in order. For each call, it finds the earlier calls for
-// whose responses that call must wait in the replay (see needs).
+// finder goes through the recorded calls in order. For each call, it finds the other calls whose
+// responses must arrive before this call is sent in the replay (see the type needs).
 type finder struct {
 	plan             *Plan
 	current          int32
@@ -28,8 +28,9 @@ type finder struct {
 	reads map[string][]int32
 }
 
-// maxRecent limits how many writes of a key the finder considers. If more clients than this write
-// the same key at once, the replay may execute their writes in a different order.
+// maxRecent limits how many of the latest calls the finder considers for each key, lease or slot.
+// If more than maxRecent clients write the same key at once, the replay may execute their writes in
+// a different order.
 const maxRecent = 8
 
 // maxWatches limits how many starts and ends of watchers a write waits for.
@@ -64,9 +65,10 @@ func (f *finder) need(call int32) {
 	}
 }
 
-// wait makes the call wait for a given call and returns true. It returns false if the store's
-// revisions show that the given call was executed later. Such a pair can occur because versions
-// repeat: a key that is removed and created again can have an earlier version again.
+// wait makes the call wait for a given call, and returns true. In two cases, it returns false
+// instead: if the given call is this call, or if the store's revisions show that the given call was
+// executed later. A given call can be a later one because versions repeat: if a key is removed and
+// created again, it can have the same version as before.
 func (f *finder) wait(call int32) bool {
 	other, own := f.plan.calls[call].Revision, f.plan.calls[f.current].Revision
 	if own > 0 && other > own || call == f.current {

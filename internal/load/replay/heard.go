@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// responseKeys stores the keys from responses that contain several keys, until the operations of
-// these responses end. It implements store.Keys.
+// responseKeys stores the keys from each response that contains several keys, until the response
+// has been handled. It implements store.Keys.
 type responseKeys struct {
 	bytes []byte
 	keys  []responseKey
@@ -39,8 +39,8 @@ func (h *responseKeys) contains(tag uint32) bool {
 	return false
 }
 
-// version returns the version of a key in a response, or 0 if it is unknown. key is the recorded
-// key; in the replay it has the given prefix.
+// version returns the version of a key in a response, or 0 if it is unknown. `key` is the recorded
+// key, to which the replay adds `prefix`.
 func (h *responseKeys) version(tag uint32, prefix string, key []byte) int64 {
 	for i := range h.keys {
 		k := &h.keys[i]
@@ -60,8 +60,9 @@ func (h *responseKeys) version(tag uint32, prefix string, key []byte) int64 {
 
 var slash = []byte{'/'}
 
-// drop removes the keys of a response. It moves the remaining keys together, because some operation
-// may be in flight at any time, so that the list would never be empty.
+// drop removes the keys of a response. It moves the remaining keys to the start of the memory.
+// Otherwise the memory would grow without limit, because if operations are in flight at all times,
+// the list never becomes empty.
 func (h *responseKeys) drop(tag uint32) {
 	left, end := h.keys[:0], 0
 	for _, k := range h.keys {

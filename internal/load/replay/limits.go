@@ -18,10 +18,10 @@ import (
 // before memory is allocated.
 const (
 	// The memory limit of a plan is planPerByte bytes per byte of the recording. The limit is not
-	// below minPlanLimit, and not above the memory limit of a load. (The type limits counts this
-	// memory.) A recording of one hour at 1,000 calls per second has about 20 bytes per call and
-	// needs about 500 bytes of memory per call. The limit refuses recordings that need much more
-	// memory than their size explains.
+	// below minPlanLimit, and not above the memory limit of a load. (This memory is counted in
+	// limits.bytes.) A recording of one hour at 1,000 calls per second has about 20 bytes per call
+	// and needs about 500 bytes of memory per call. The limit refuses recordings that need much
+	// more memory than their size explains.
 	minPlanLimit = 512 << 20
 	planPerByte  = 64
 	// callBytes is the memory that a plan needs for a call without the call's parts. It includes

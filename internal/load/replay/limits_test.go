@@ -89,7 +89,8 @@ func repeat(p call.Part, n int) (all []call.Part) {
 }
 
 // Planning takes a limited time even if all sessions in a recording overlap, or all guards failed.
-// If the time grew with the square of the number of sessions or guards, it would be minutes.
+// If the time grew with the square of the number of sessions or guards, planning would take
+// minutes.
 func TestPlansManyOddCalls(t *testing.T) {
 	settle.SkipUnderRace(t)
 	sessions := func(i int) call.Call {

@@ -81,8 +81,8 @@ func (f *finder) needPart(part *call.Part) {
 	}
 }
 
-// note stores which keys and leases a call writes, grants or uses, and which versions its response
-// contains.
+// note updates the finder after a call: it stores which keys and leases the call writes, grants or
+// uses, and which versions the response contains.
 func (f *finder) note(c *call.Call) {
 	for _, l := range f.plan.versions.learned[f.current] {
 		f.sources[l.slot] = appendRecent(f.sources[l.slot], f.current, maxRecent)

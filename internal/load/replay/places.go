@@ -15,7 +15,7 @@ import (
 type places struct {
 	byCall       []int32   // by call: the index of its connection (its place)
 	callsByPlace [][]int32 // by place: the calls on it, in order
-	nextIndexes  []int     // by place: index in callsByPlace[place]; all calls before it were sent
+	nextIndexes  []int     // by place: index in callsByPlace[place]; calls before it were sent
 	sent         []bool    // by call: the call was sent or given up
 }
 

@@ -86,7 +86,7 @@ func (p *Plan) CountByKind() map[Kind]uint64 {
 	return out
 }
 
-// Kind is the kind and consistency as which a call is counted.
+// Kind is the kind and consistency under which a call is counted.
 type Kind struct {
 	Kind  kv.Kind
 	Level kv.Consistency
@@ -129,9 +129,9 @@ type Outcome struct {
 	// in the recording, and ReplayedEvents is the number of events that they received in the
 	// replay.
 	Watchers, RecordedEvents, ReplayedEvents uint64
-	// GapErrors contains timing errors in nanoseconds, in ascending order. Each error is the
-	// difference between the actual and the scheduled time between two successive calls. Calls that
-	// waited for a response or a connection are omitted.
+	// GapErrors contains timing errors in nanoseconds, in ascending order. For each two successive
+	// calls, the error is the difference between the actual interval and the scheduled interval.
+	// Calls that waited for a response or a connection are omitted.
 	GapErrors []int64
 }
 
@@ -184,8 +184,8 @@ type names struct {
 	texts    [][]byte // names in this replay; empty: not known yet
 }
 
-// nameRoom is an upper bound, in bytes, for two lengths: of the text that a store adds to the name
-// of a sequential key, and of a lease's name.
+// nameRoom is an upper bound, in bytes, for two lengths: the length of the text that a store adds
+// to the name of a sequential key, and the length of a lease's name.
 const nameRoom = 64
 
 // keyName returns the name that a recorded key has in this replay. The result is empty if the store
@@ -215,30 +215,30 @@ func (m *names) storeLease(lease int64, name []byte) {
 	}
 }
 
-// needs contains, for each call, the calls for whose responses it waits:
+// needs contains, for each call, the other calls whose responses it waits for:
 //
 //   - For each revision in its guards: the call that created the revision.
 //   - For each key that it writes or guards: the previous write in the order of the store's
 //     revisions. So the writes of a key are executed in the recorded order. If the revision of this
 //     call is unknown, the call waits for the write whose response arrived last before this call was
 //     sent.
-//   - For a watcher, a compaction, or a read at a revision: the latest write up to that revision. For
-//     the end of a watcher: the start of the watcher. For a write or a compaction: the latest starts
-//     and ends of watchers whose responses had arrived.
+//   - For a compaction, a read or the start of a watcher at a revision: the latest write up to
+//     that revision. For the end of a watcher: the start of the watcher. For a write or a
+//     compaction: the latest starts and ends of watchers whose responses had arrived.
 //   - For a call that uses a lease: the grant of the lease. For a call that ends a lease: the calls
 //     that use the lease. For a call that uses a sequential key: the creation of the key.
-//   - If versions in guards occur only in responses to reads: For a guard, the read that returned the
-//     version. For that read, the latest write whose response had arrived. For a write, the reads
-//     whose responses had arrived before it.
-//   - Calls that overlapped this call, but that the store executed before it according to guards and
-//     reads, even if they were sent later (told.go).
+//   - If versions in guards occur only in responses to reads: For a guard, the read that returned
+//     the version. For that read, the latest write whose response had arrived. For a write, the
+//     reads whose responses had arrived before the write was sent.
+//   - Calls that overlapped this call, but that the store executed before it according to guards
+//     and reads, even if they were sent later (see told.go).
 //
 // A call waits only for calls that the store executed earlier, so there are no cycles. If a
-// recording nevertheless leads to a cycle, it does not come from a store that executes calls in one
-// order. In that case, the wait ends when the calls time out.
+// recording nevertheless leads to a cycle, the recorded store did not execute calls in one order.
+// In that case, the wait ends when the calls time out.
 type needs struct {
-	// first contains, by call, the index in calls of the first call for which this call waits. The
-	// last element is the length of calls.
+	// first contains, by call, the index in `calls` of the first call for which this call waits.
+	// The last element is the length of `calls`.
 	first []uint32
 	calls []int32
 }
@@ -290,13 +290,13 @@ type versions struct {
 	// replacers contains, by slot, the calls that replaced the slot's version under a guard that
 	// required this version.
 	replacers map[int32][]int32
-	// changes contains the same calls by key, in ascending order of the versions that they
-	// replaced.
+	// changes contains the same calls as `replacers`, but by key, in ascending order of the
+	// versions that they replaced.
 	changes map[string][]change
 	// readers contains, by slot, the calls without guards that read the slot's version.
 	readers map[int32][]int32
-	// creators contains, by key, the calls that changed the key under a guard that required that
-	// the key does not exist.
+	// creators contains, by key, the calls that created the key under the guard that it did not
+	// exist yet.
 	creators map[string][]int32
 }
 
@@ -306,7 +306,7 @@ type change struct {
 	call     int32
 }
 
-// guardID identifies a guard: a part of a call.
+// guardID identifies a guard by the index of the call and the index of the call's part.
 type guardID struct{ call, part int32 }
 
 // learnedVersion is a version of a key that a response contains.

@@ -122,8 +122,9 @@ func textOf(calls ...*call.Call) string {
 	return s.String()
 }
 
-// sameCalls compares the captured calls of a connection to a relay with the calls that the relay
-// recorded. The capture must see each request earlier and each response later than the relay.
+// sameCalls compares the calls of one connection: those that the capture saw in front of the relay,
+// and those that the relay recorded. The capture must see each request earlier than the relay does,
+// and each response later.
 func sameCalls(t *testing.T, got, want []*call.Call) {
 	t.Helper()
 	if len(got) != len(want) {

@@ -50,8 +50,8 @@ func TestGuardsHoldAgainOnEtcd(t *testing.T) {
 
 func key(i int) string { return "/registry/k" + strconv.Itoa(i) }
 
-// change sends the calls to record: chains of guarded writes, creations, deletions, a guard that
-// does not hold, lists and a lease.
+// change sends the calls that the test records: chains of guarded writes, creations, deletions, a
+// guard that does not hold, lists and a lease.
 func change(t *testing.T, c *clientv3.Client) {
 	ctx := t.Context()
 	must := func(err error) {

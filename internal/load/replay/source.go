@@ -17,7 +17,7 @@ type source struct {
 	translator
 	countedUpTo uint64 // 1 + the number of the latest call that had to wait
 	lists       responseKeys
-	keys        store.RangeOp // used by calls whose responses' keys are collected
+	keys        store.RangeOp // used by calls whose responses contain several keys
 	watch       store.WatchOp // used by calls that start or end a watcher
 }
 
@@ -79,7 +79,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 func (s *source) OperationFailed(n uint64) {
 	s.watchers.waitEnd = 0
 	if s.states[n] = failed; s.places != nil {
-		s.places.sent[n] = true // calls after it on the connection no longer wait
+		s.places.sent[n] = true // later calls on the connection no longer wait for it
 	}
 }
 

@@ -81,7 +81,7 @@ func (t *translator) addPrefix(key []byte) []byte {
 	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// letters contains the characters of base64url, of which the values in all loads consist.
+// letters contains the characters of base64url. In all loads, values consist of these characters.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 // replayValue returns the recorded value. If only the hash of the value is recorded, it returns a

@@ -55,8 +55,8 @@ func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 	}
 }
 
-// watchAndWrite sends the calls to record. It returns the number of events that its watchers
-// received.
+// watchAndWrite sends the calls that the test records. It returns the number of events that its
+// watchers received.
 func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (received int) {
 	t.Helper()
 	ctx := t.Context()

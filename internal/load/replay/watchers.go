@@ -45,7 +45,7 @@ func (p *Plan) findWatchers(events map[stream]uint64) {
 // needWatch adds the waits that concern watchers and revisions. The start of a watcher, a
 // compaction and a read at a revision wait for the latest write up to that revision. The end of a
 // watcher waits for the watcher's start, and for the writes that the watcher must report. Writes
-// and compactions wait for starts and ends of watchers (needWatchers).
+// and compactions wait for starts and ends of watchers (see needWatchers).
 func (f *finder) needWatch(part *call.Part) {
 	switch part.Action {
 	case call.Watch:
@@ -53,7 +53,7 @@ func (f *finder) needWatch(part *call.Part) {
 		if part.Number == 0 { // earlier writes are not reported to the watcher
 			f.needUntil(f.plan.calls[f.current].Revision)
 		}
-	case call.Compaction: // watchers from earlier revisions must have started before
+	case call.Compaction: // first, watchers that start at earlier revisions must have started
 		f.needUntil(part.Number)
 		f.needWatchers()
 	case call.Read:
@@ -85,9 +85,10 @@ func (f *finder) needUntil(revision int64) {
 }
 
 // replayCompaction returns the revision to which the replay must compact instead of the recorded
-// revision. The result is at most the revision at which a watcher from the recorded revision starts
-// in the replay. The reason is that the replay may execute writes of other keys in a different
-// order, and that the store may not have read the watcher's events yet.
+// revision. The result must not be too high for a watcher that started at the recorded revision,
+// because the store may not have read the watcher's events yet. Therefore the result is at most the
+// revision at which such a watcher starts in the replay. This revision can be the lower one,
+// because the replay may execute writes of other keys in a different order.
 func (p *Plan) replayCompaction(recorded int64) int64 {
 	now := p.revisionAt(recorded)
 	if now <= 0 {

@@ -129,8 +129,8 @@ func changeZooKeeper(t *testing.T, address, name string) {
 	c.Close()
 }
 
-// chainZooKeeper reads nodes, and then changes them with guards that contain the versions from
-// these reads.
+// chainZooKeeper acts as one client: it reads nodes, and then changes them with guards that contain
+// the versions from these reads.
 func chainZooKeeper(t *testing.T, c *zk.Conn, client int) {
 	r := rand.New(rand.NewPCG(2, uint64(client)))
 	for n := range 40 {

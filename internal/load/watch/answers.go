@@ -21,7 +21,7 @@ type revisionWriter struct {
 	key      atomic.Uint64 // encoded as in Times
 }
 
-// NewRevisionWriters returns a RevisionWriters with space for the latest n writes or more, within
+// NewRevisionWriters returns a RevisionWriters with space for at least the latest n writes, within
 // bounds. If n is 0, it has the maximum space.
 func NewRevisionWriters(n uint64) *RevisionWriters {
 	size := uint64(minEntries)

@@ -16,12 +16,12 @@ type Board struct {
 	// latestSend contains the latest send time of all acknowledged writes, and latestRevision
 	// contains the highest revision that any watcher received.
 	latestSend, latestRevision []atomic.Int64
-	// maybeDeleted is used only for stores that report states. By key number, an element is set
-	// when the store has executed, or may have executed, a delete of the key. After that, the store
-	// may never report the effects of the delete and of earlier writes.
+	// maybeDeleted is used only for stores that report states. The element for a key number is set
+	// when the store has executed, or may have executed, a delete of this key. After that, the
+	// store may never report the effects of the delete or of earlier writes.
 	maybeDeleted []atomic.Bool
 	activeLoops  atomic.Int32 // number of event loops that have unfinished operations
-	fanOut       *fanOut      // nil if not all watchers watch all keys
+	fanOut       *fanOut      // nil unless all watchers watch all keys
 }
 
 // NewBoard returns a board for the keys 0 to keys-1 and for the given number of event loops.

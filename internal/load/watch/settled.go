@@ -5,8 +5,8 @@ package watch
 func (s *Sink) CaughtUp() bool { return s.cfg.Expect > 0 && s.missingEarlier == 0 }
 
 // Settled reports whether all expected events have arrived. If an event has arrived since the last
-// call, the cost of a call is proportional to the number of watchers times their number of keys.
-// Otherwise a call is cheap.
+// call, the cost of a call is proportional to the number of watchers times the number of keys per
+// watcher. Otherwise a call is cheap.
 func (s *Sink) Settled() bool {
 	if s.checked {
 		return false
@@ -23,7 +23,7 @@ func (s *Sink) Settled() bool {
 	return true
 }
 
-// lacksEvents reports whether watcher i has not received all expected events for its key k. k is an
+// lacksEvents reports whether some expected events for key k of watcher i have not arrived. k is an
 // index in the watcher's range of keys.
 func (s *Sink) lacksEvents(i int, k uint64) bool {
 	place := s.firstEntry[i] + int(k)

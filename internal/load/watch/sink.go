@@ -21,8 +21,8 @@ type Config struct {
 	Values   *keys.Values
 	// WarmupMark is a bit that is set in the operation numbers of the warm-up's values.
 	WarmupMark uint64
-	// Key is a single key outside of Space that all watchers watch. It is empty if the watchers
-	// watch keys in Space.
+	// Key is a single key that all watchers watch, and that is not in Space. It is empty if the
+	// watchers watch keys in Space.
 	Key []byte
 	// Coalesced is set if a watcher receives only the latest version of a key. Versions that it
 	// skips do not count as lost.
@@ -61,22 +61,22 @@ type Sink struct {
 	tracks         []track // used for stores that report each write
 	states         []state // used for stores that report states
 	settled        bool    // all expected events have arrived
-	missingEarlier uint64  // number of events, of those in Config.Expect, that have not arrived
+	missingEarlier uint64  // how many of the events in Config.Expect have not arrived
 	checked        bool    // no event has arrived since Settled returned false
 	total          measure.WatchTotals
 
 	pending       []pending // events that wait for the responses to their writes
-	resolvedCount uint64    // Board.RevisionWriters.Count at Resolve's last pass through pending
+	resolvedCount uint64    // RevisionWriters.Count at the latest pass through `pending`
 
 	created *measure.Histogram // nil until the first watcher is created
-	// last contains the times between a write's due time and its last event. It is nil until the
-	// first such event.
+	// last contains the times from a write's due time to the write's last event. It is nil until
+	// the first such event.
 	last                       *measure.Histogram
 	firstRequest, lastCreation int64
 }
 
 // NewSink returns a sink. The memory use of the sink is proportional to the number of watchers
-// times their number of keys.
+// times the number of keys per watcher.
 func NewSink(cfg Config) *Sink {
 	s := &Sink{cfg: cfg, firstEntry: make([]int, len(cfg.Watchers))}
 	n := uint64(0)
@@ -102,7 +102,7 @@ type EventReport struct {
 	Duplicate bool
 	Reordered bool
 	Timed     bool
-	Due, Sent int64 // when its write was due and sent, if Timed is set
+	Due, Sent int64 // when the event's write was due and sent, if Timed is set
 	// NewlyMissing is the number of earlier events for the key that this event shows to be missing.
 	// NoLongerMissing is the number of events that no longer count as missing, because this event
 	// is one of them or shows that they do not exist.
@@ -157,7 +157,7 @@ func (s *Sink) StartAt(watcher uint32, version, revision int64) {
 func (s *Sink) RecordRecreation() { s.total.Resubscribed++ }
 
 // RecordEnd adds one to the count of watchers that the store ended permanently, and stores the
-// first reason. The sink then no longer waits for this watcher's events.
+// reason for the first such end. The sink then no longer waits for this watcher's events.
 func (s *Sink) RecordEnd(watcher uint32, why []byte) {
 	if s.total.Ended++; s.total.EndedText == "" {
 		s.total.EndedText = text.Line(string(why), text.MaxServerText)

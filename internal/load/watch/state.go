@@ -33,9 +33,9 @@ func (s *state) noteWrite(revision int64, phase measure.Phase, number uint64) {
 	}
 }
 
-// noteRevision records that a watcher received a revision of an existing key. It ignores the
-// revision if the key does not exist (version 0): this is then only the revision in the response,
-// which other watchers need not receive.
+// noteRevision records that a watcher received a revision of an existing key. If the key does not
+// exist (version 0), noteRevision ignores the revision. In that case, the revision is the one in
+// the response and does not belong to a write of the key, so other watchers need not receive it.
 func (b *Board) noteRevision(key uint64, revision, version int64) {
 	if key < uint64(len(b.latestRevision)) && version > 0 {
 		raise(&b.latestRevision[key], revision)

@@ -32,8 +32,8 @@ const (
 	maxEntries = 1 << 20
 )
 
-// NewTimes returns a Times with space for the latest n writes of each phase or more, within bounds.
-// If n is 0, it has the maximum space.
+// NewTimes returns a Times with space for at least the latest n writes of each phase, within
+// bounds. If n is 0, it has the maximum space.
 func NewTimes(n uint64) *Times {
 	size := uint64(minEntries)
 	for size < maxEntries && (size < 2*n || n == 0) {
@@ -69,8 +69,8 @@ func (t *Times) SetAcknowledged(phase measure.Phase, n uint64, at int64) {
 	}
 }
 
-// acknowledgedAt returns the time at which the write with the key `name` was acknowledged, or 0 if
-// this time is unknown.
+// acknowledgedAt returns the time at which the write `name` (a result of encodeWrite) was
+// acknowledged, or 0 if this time is unknown.
 func (t *Times) acknowledgedAt(name uint64) int64 {
 	e := t.entry(name)
 	at := e.acknowledged.Load()

@@ -33,8 +33,8 @@ func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 	return t
 }
 
-// countMissing returns the number of expected events for a key that did not arrive: `lost` events
-// were lost, and `coalesced` events were replaced by a later event.
+// countMissing returns how many of the expected events for a key did not arrive: `lost` events were
+// lost, and `coalesced` events were replaced by a later event.
 func (s *Sink) countMissing(i int, k uint64, due uint32) (lost, coalesced uint32) {
 	place := s.firstEntry[i] + int(k)
 	switch {

@@ -52,7 +52,7 @@ func disturb(r *rand.Rand, events []event, within int) (out []event) {
 }
 
 // A track counts the same numbers as a model with unlimited memory, no matter which events are
-// lost, duplicated or late, if no event is so late that it is outside the window.
+// lost, duplicated or late, as long as no event is so late that it is outside the window.
 func TestTrackAgreesWithAModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 500 {

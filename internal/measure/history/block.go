@@ -76,8 +76,8 @@ func (b *Block) Bytes() []byte { return b.buf }
 func (b *Block) Len() int { return b.count }
 
 // Append adds an operation. If the block is full, Append returns false and does not change the
-// block. If the operation ended before the previous operation, Append records the end of the
-// previous operation as its end. The longer duration cannot cause a false violation.
+// block. If the operation ended before the previous operation, Append records that it ended
+// together with the previous operation. The longer duration cannot cause a false violation.
 func (b *Block) Append(o *Op) bool {
 	if len(b.buf)+maxRow > cap(b.buf) {
 		return false

@@ -120,8 +120,8 @@ func (o *Op) HasStoreData() bool {
 }
 
 // PossibleDelete returns a record for a delete that the store may have executed because the session
-// or lease to which the key was bound ended. If it was executed, then not before the time `from`.
-// The end of the session or lease became known at the time `now`.
+// or lease to which the key was bound ended. The store cannot have executed the delete before the
+// time `from`. The end of the session or lease became known at the time `now`.
 func PossibleDelete(key uint64, session uint32, from, now int64) Op {
 	return Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: key, Invoked: min(from, now), Done: now}
 }

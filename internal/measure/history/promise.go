@@ -10,8 +10,9 @@ const (
 	// it.
 	MatchesRequest Promise = "a response fits its request"
 	// RevisionOrder: revisions follow real time. If an operation begins after another one has
-	// ended, its revision is not lower. The revision of a write is higher than the revisions of all
-	// operations that were served before it.
+	// ended, the revision of the later operation is not lower than that of the earlier one. The
+	// revision of a write is higher than the revisions of all operations that were served before
+	// it.
 	RevisionOrder Promise = "order"
 	// Linearizable: a linearizable read returns the state at a revision that is not lower than the
 	// last revision that was acknowledged before the read began.

@@ -254,7 +254,7 @@ func (s *Set) Read(do func([]Op) error) error {
 			r.stop()
 			r.close()
 			if r.problem != "" {
-				until := int64(0) // operations may be missing from the whole period
+				until := int64(0) // if Timeout is unknown, any part may be incomplete
 				if r.header.Timeout > 0 {
 					until = max(r.last-r.header.Timeout, 0)
 				}

@@ -12,8 +12,8 @@ type Recorder struct {
 	last int64 // end of the last operation that was added
 }
 
-// Add records an operation. If the operation ended before the previous operation, Add records the
-// end of the previous operation as its end.
+// Add records an operation. If the operation ended before the previous operation, Add records that
+// it ended together with the previous operation.
 func (r *Recorder) Add(o *Op) {
 	if o.Done < r.last {
 		longer := *o

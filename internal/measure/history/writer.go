@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxWaitingBlocks is the maximum number of full blocks that wait to be written to disk. If there
-// are more, the loop that fills them must wait. At 50,000 operations per second, 512 blocks are
-// filled in half a minute.
+// maxWaitingBlocks is the maximum number of full blocks that wait to be written to disk. If this
+// number is reached, the loop that fills the blocks must wait. At 50,000 operations per second, 512
+// blocks are filled in half a minute.
 const maxWaitingBlocks = 512
 
 // Writer writes the file for one loop. A separate goroutine compresses and writes the blocks.

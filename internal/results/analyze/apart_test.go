@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// TestRunsAtTwoTimesUnderHeavyDisturbanceAreUnclear compares two sides, of which one was disturbed:
-// the disturbances may have changed its repeats by more than 50 %. The change may be judged only if
-// the repeats of the two sides alternated.
+// TestRunsAtTwoTimesUnderHeavyDisturbanceAreUnclear compares two sides. One side was disturbed: the
+// disturbances may have changed the values of its repeats by 50 % or more. The change may be judged
+// only if the repeats of the two sides alternated.
 func TestRunsAtTwoTimesUnderHeavyDisturbanceAreUnclear(t *testing.T) {
 	now := Repeated{Values: []record.Value{fig(108), fig(107), fig(109), fig(107.5), fig(108.5), fig(108)}, Effects: []float64{-0.6, -0.7, -0.5, -0.9, -0.6, -0.6}}
 	base := Repeated{Values: []record.Value{fig(100), fig(101), fig(99), fig(100.5), fig(99.5), fig(100)}, Effects: []float64{0, 0, 0, 0, 0, 0}}

@@ -15,8 +15,8 @@ import (
 type Combined struct {
 	Row      *Row
 	Included []*record.Trial
-	// LeftOut holds the other repeats: those without charts or figures, and those that are worse
-	// than the included repeats.
+	// LeftOut holds the other repeats: those without charts or figures, and those that are less
+	// reliable than the included repeats.
 	LeftOut []*record.Trial
 
 	// typical is the included repeat with the median throughput.
@@ -57,10 +57,10 @@ func (c *Combined) Note() string {
 }
 
 // CombineRepeats combines the charts of a trial's repeats: each line becomes the median of the
-// repeats, with their range. It includes the valid repeats. If no repeat is valid, it includes the
-// suspect repeats whose figures can be compared (ExclusionReason) or, if there are none, all
-// repeats. The result has only the charts that describe the load. CombineRepeats returns false if
-// fewer than two repeats have charts and figures.
+// repeats, with their range. CombineRepeats includes only the valid repeats. If no repeat is valid,
+// it includes the suspect repeats whose figures can be compared (see ExclusionReason). If there are
+// no such repeats either, it includes all repeats. The result has only the charts that describe the
+// load. CombineRepeats returns false if fewer than two repeats have charts and figures.
 func CombineRepeats(r *Row, all []*OverTime) (*OverTime, bool) {
 	all = slices.DeleteFunc(slices.Clone(all), func(o *OverTime) bool { return len(o.Panels) == 0 || !HasFigures(o.Trial) })
 	if len(all) < 2 {
@@ -194,8 +194,8 @@ func (o *OverTime) combinePanel(c *combinedPanel, repeats []*OverTime) {
 	o.addPanel(p)
 }
 
-// failedLine returns the rate of failed operations. It is 0 in a repeat without failures, which has
-// no such chart.
+// failedLine returns the rate of failed operations. A repeat without failures has no chart of
+// errors; its rate is 0.
 func failedLine(o *OverTime) *Line {
 	if l := panelLine("errors", "failed")(o); l != nil {
 		return l
@@ -213,7 +213,8 @@ func failedLine(o *OverTime) *Line {
 	return &zero
 }
 
-// gridLine is a line of one repeat with its grid. The line is nil if the repeat does not have it.
+// gridLine is a line of one repeat with its grid. The field `line` is nil if the repeat has no such
+// line.
 type gridLine struct {
 	grid *Grid
 	line *Line
@@ -227,10 +228,10 @@ func linesOf(repeats []*OverTime, of func(*OverTime) *Line) []gridLine {
 	return all
 }
 
-// combineLine returns the median of the repeats' lines, with their range. In each column, it uses
-// the worse of the two middle values if the number of repeats is even (see Median). The median is
-// unknown in a column in which a repeat has no value. The median of a single repeat is its line,
-// without a range.
+// combineLine returns the median of the repeats' lines, with their range. If the number of repeats
+// is even, the median of a column is the worse of the two middle values (see Median). If a repeat
+// has no value in a column, the median of this column is unknown. The median of a single repeat is
+// its line, without a range.
 func (o *OverTime) combineLine(name string, better record.Direction, repeats []gridLine) Line {
 	g := &o.Grid
 	out, whole := g.newLine(name), g.newLine(name)

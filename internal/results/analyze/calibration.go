@@ -103,8 +103,8 @@ func serviceAt(p float64) func(*record.Trial) (float64, bool) {
 	return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.Percentile(p)) }
 }
 
-// ns returns a figure in nanoseconds. It returns false if the figure is unknown or if it is a
-// percentile at whose rank the operation failed.
+// ns returns a figure in nanoseconds. It returns false if the figure is unknown, or if the figure
+// is a percentile and the operation at its rank failed.
 func ns(f measure.Figure) (float64, bool) { return f.NS, f.Known && !f.Failed }
 
 // firstError returns ": " and the text of one of the trial's errors. It returns an empty string if
@@ -161,8 +161,9 @@ func Rounds(s *record.RoundsSummary, shown func(float64) string) string {
 	return fmt.Sprintf("%s (%s)", shown(s.Median), text.JoinRange(low, high))
 }
 
-// atFloor returns notes about a trial whose p50 is as low, or whose throughput is as high, as that
-// of the null server on the same machine.
+// atFloor returns notes about a trial that may have reached the limits of the load generator: its
+// p50 is as low as the p50 of the null server on the same machine, or its throughput is as high as
+// the throughput of the null server.
 func atFloor(t *record.Trial) (notes []string) {
 	c := t.Calibration
 	if c == nil || c.Outdated != "" || !HasFigures(t) {

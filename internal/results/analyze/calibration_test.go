@@ -144,7 +144,8 @@ func TestCalibrated(t *testing.T) {
 	}
 }
 
-// A note appears only for a figure that the machine also reaches without a store.
+// A note appears only for a figure that is no better than in the calibration, which involves no
+// store.
 func TestAtFloor(t *testing.T) {
 	c := calibrated(t)
 	trial := func(ns int64, perSecond float64) *record.Trial {

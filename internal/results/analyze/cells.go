@@ -19,7 +19,7 @@ type Table struct {
 	Repeated      bool // set if a row has several repeats
 	SumsMembers   bool // set if a column shows sums over all members
 	OmitsRepeats  bool // set if a row has repeats whose figures are not used
-	Doubted       bool // set if at least one cell is doubted
+	Doubted       bool // set if at least one cell has Doubted set
 }
 
 // TableKind describes what a table contains.

@@ -19,14 +19,14 @@ const (
 	// between runs.
 	WithinRun Basis = "run"
 	// RangeOfRepeats is the minimum and maximum of the repeats. It replaces the confidence interval
-	// in three cases: there are too few repeats; a value is 0, or is a percentile at whose rank the
-	// operation failed; or the repeats differ so much that the interval of their mean reaches 0 or
+	// in three cases: there are too few repeats; a value is 0, or the operation at the rank of a
+	// percentile failed; or the repeats differ so much that the interval of their mean reaches 0 or
 	// excludes the median that is shown.
 	RangeOfRepeats Basis = "range"
 )
 
-// Certainty describes how precise a figure is: the confidence interval of its mean at stats.Level,
-// or its range.
+// Certainty describes how precise a figure is: the confidence interval of its mean at the
+// confidence level stats.Level, or its range.
 type Certainty struct {
 	Basis
 	Low, High record.Value
@@ -53,7 +53,7 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	return c, false
 }
 
-// BoundedValue is a figure with its certainty, which is nil if it is not known.
+// BoundedValue is a figure with its certainty. Certainty is nil if the certainty is unknown.
 type BoundedValue struct {
 	record.Value
 	*Certainty

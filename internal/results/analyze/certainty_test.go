@@ -55,8 +55,8 @@ func TestCertaintyOf(t *testing.T) {
 	}
 }
 
-// If a repeat failed, the result is a range whose maximum is the failure. If a repeat is unknown,
-// there is no result.
+// If a repeat failed, the result is a range, and its upper end is the failure. If a repeat is
+// unknown, there is no result.
 func TestRangeOfRepeats(t *testing.T) {
 	failed := record.Value{Failed: true}
 	for _, tt := range []struct {

@@ -40,7 +40,7 @@ type Change struct {
 }
 
 // ChangeOf compares the repeats of a figure with the repeats of its baseline. The change is the
-// ratio of their geometric means (stats.Ratio). All repeats need a value above 0. The interval
+// ratio of their geometric means (see stats.Ratio). All repeats need a value above 0. The interval
 // needs MinRepeats repeats on both sides. If `rounds` is set, repeats with the same index in
 // `current` and `base` belong to the same round.
 func ChangeOf(current, base Repeated, rounds bool) Change {
@@ -101,8 +101,9 @@ func (c Change) WithoutInterval(lacking string) Change {
 	return c
 }
 
-// WithShownFigures recomputes a change that has no interval from the two rounded figures that are
-// shown. So a report never shows, for example, an increase next to the figures 23 ms and 20 ms.
+// WithShownFigures recomputes the change from the two rounded figures that are shown, unless the
+// change has an interval. For example, a report never shows an increase next to the figures 23 ms
+// and 20 ms.
 func (c Change) WithShownFigures(current, base record.Value) Change {
 	if !c.Interval && c.Known && current.Known && base.Known && base.Number > 0 {
 		c.Share = current.Number/base.Number - 1

@@ -110,7 +110,7 @@ func TestChangeNeedsKnownPositiveFigures(t *testing.T) {
 }
 
 // A median is always the value of one repeat, never the mean of two. If the number of repeats is
-// even, it is the slower of the two middle values.
+// even, the median is the slower of the two middle values.
 func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for n := 1; n < 12; n++ {

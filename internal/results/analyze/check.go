@@ -44,7 +44,7 @@ type Failure struct {
 	Count uint64 `json:"count"`
 }
 
-// String formats the errors as in the line FAIL: ERROR(...).
+// String formats the errors as they appear in the parentheses of the line FAIL: ERROR(...).
 func (f Failure) String() string {
 	if f.Text == "" {
 		return f.Kind
@@ -66,8 +66,8 @@ func failures(t *record.Trial) []Failure {
 
 // CheckPerf compares an open loop of writes with the limits. Response times start when a write
 // became due, so they include the wait for a free client. Writes that were never sent are not
-// errors of the store. But they reduce the throughput, and the slowest write can be one of them:
-// its time is then the time that it waited.
+// errors of the store. But they reduce the throughput, and the slowest write can be one of them: in
+// this case, its time is how long it waited.
 func CheckPerf(t *record.Trial) PerfCheck {
 	c := PerfCheck{Trial: t, ByError: failures(t), NotSent: t.ErrorsByKind[kv.NotSent.String()], Limits: FindLimits(t)}
 	if t.DataDir != nil {

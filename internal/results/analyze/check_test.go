@@ -28,7 +28,7 @@ var original = map[string]*regexp.Regexp{
 	"error":           regexp.MustCompile(`^FAIL: ERROR\(.+\) -> \d+$`),
 }
 
-// slowest returns an effect on the slowest operation only.
+// slowest returns an effect that changes only the time of the slowest operation.
 func slowest(share float64) (e verdict.Effect) {
 	e.Times[9] = share
 	return e
@@ -42,7 +42,8 @@ func TestPerfIsJudged(t *testing.T) {
 		pass   bool
 	}{
 		{"good", func(*record.Trial) {}, []string{"throughput good", "slowest good", "stddev good"}, true},
-		// The original fails at exactly 0.9 of the rate, but passes at exactly 0.5 s and 0.1 s.
+		// The original check fails if the throughput is exactly 0.9 of the rate. It passes if the
+		// slowest write takes exactly 0.5 s, or if the standard deviation is exactly 0.1 s.
 		{"nine tenths", func(t *record.Trial) { t.PerSecond = 900 }, []string{"throughput bad", "slowest good", "stddev good"}, false},
 		{"above nine tenths", func(t *record.Trial) { t.PerSecond = 900.1 }, []string{"throughput good", "slowest good", "stddev good"}, true},
 		{"half a second", func(t *record.Trial) { t.SlowestNS = new(5e8) }, []string{"throughput good", "slowest good", "stddev good"}, true},

@@ -101,7 +101,7 @@ func timerP99(r store.Reading) measure.Figure {
 	return measure.Figure{NS: seconds * float64(time.Second), Known: ok}
 }
 
-// memberFigure is a figure in which members are compared. A member is slow only if its figure is at
+// memberFigure is a figure by which members are compared. A member is slow only if its figure is at
 // least `minDifference` above the median.
 type memberFigure struct {
 	name          string
@@ -109,7 +109,7 @@ type memberFigure struct {
 	minDifference time.Duration
 }
 
-// memberFigures returns the figures in which members are compared. For response times, these are
+// memberFigures returns the figures by which members are compared. For response times, these are
 // the p50 and the p99. If there are too few operations for a p99, the p90 replaces it.
 func memberFigures(members []CheckedMember) []memberFigure {
 	all := []memberFigure{

@@ -88,7 +88,8 @@ func textOfParts(run *record.Run, of func(*record.Run) string) string {
 
 // Conditions returns the conditions of a single trial.
 func Conditions(t *record.Trial) []Fact {
-	// if the durability is unknown, only wide output shows it here, because a note also says so
+	// if the durability is unknown, only wide output has the line about durability, because a note
+	// already says that it is unknown
 	return facts(Fact{Label: "load", Text: load(t)}, Fact{Label: "consistency", Text: strings.Join(weakerReads(t), " ")}, Fact{"durability", Durability(t), t.Durability == nil},
 		Fact{Label: "machine", Text: Machine(t)}, Fact{"calibrated", CalibrationLine(t.Calibration), true}, Fact{"clocks", Clocks([]*record.Trial{t}), true},
 		Fact{"seed", strconv.FormatUint(t.Seed, 10), true})
@@ -99,7 +100,7 @@ func load(t *record.Trial) string {
 	var parts []string
 	if t.Open() {
 		arrival := t.Arrival.String()
-		// an application computes the times of its calls; they do not come from a recording
+		// an application computes the times of its calls; the times do not come from a recording
 		if t.Application.Name != "" {
 			arrival = "scheduled"
 		}
@@ -169,7 +170,8 @@ func Durability(t *record.Trial) string {
 	return words + "; the store does not sync"
 }
 
-// Machine describes the load generator's machine, and whether members run on it, too.
+// Machine describes the load generator's machine, and states whether members also run on this
+// machine.
 func Machine(t *record.Trial) string {
 	m := t.Machine
 	if m == nil {
@@ -206,7 +208,7 @@ type facet struct {
 }
 
 // facets returns a facet for the store, one for the number of members, and one for each parameter
-// of a load (scenario.Presentations).
+// of a load (see scenario.Presentations).
 func facets() []facet {
 	all := []facet{{"store", Store, nil}, {"members", func(t *record.Trial) string { return strconv.Itoa(t.Members) }, nil}}
 	for _, r := range scenario.Presentations() {

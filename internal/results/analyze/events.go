@@ -18,10 +18,11 @@ type WindowEvents struct {
 	// TooManyToList is set if there were too many events to list them all.
 	TooManyToList bool
 	// StrandedClients is the number of closed-loop clients whose operation was stuck at a member
-	// after the load had moved away from that member. LongestStranded is the longest such wait.
+	// after the load had moved away from that member. LongestStranded is the longest time from the
+	// move to the end of such an operation.
 	StrandedClients     int
 	LongestStranded     time.Duration
-	StrandedRepeatsText string        // the repeats in which clients were held, in the format of Row.RepeatsText
+	StrandedRepeatsText string        // the repeats with stranded clients, in the format of Row.RepeatsText
 	ClockUncertainty    time.Duration // largest clock uncertainty of the other hosts with members
 	Gap                 *Stretch      // the longest gap; nil if no event happened in this gap
 	// the slowest one-second interval; nil if it contains no event or overlaps Gap
@@ -291,7 +292,7 @@ func stretchWithEvents(t *record.Trial, events []record.Event, span Span, s Stre
 }
 
 // eventSpan returns the span of time that an event covers. An injected fault lasts until it was
-// healed, because its effects may appear after the signal that reports it.
+// healed, because the effects of the fault may appear after the signal that reports the fault.
 func eventSpan(t *record.Trial, e *record.Event) Span {
 	at := Span{e.Began(), e.Time}
 	if e.Kind != record.FaultBegan {

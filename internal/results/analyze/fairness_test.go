@@ -34,7 +34,7 @@ var services = map[string]service{
 const warmup = 200
 
 // serve returns the trial of a closed loop whose clients have the given paces. A pace of 1 is the
-// mean, and 0.5 is half as fast. Client i uses the member with the number i modulo members.
+// mean, and 0.5 is half as fast. The clients are assigned to the members in turn.
 func serve(r *rand.Rand, of service, window float64, members int, pace []float64) *record.Trial {
 	connections := make([]measure.Connection, len(pace))
 	m := &measure.Totals{Seconds: window}

@@ -10,7 +10,7 @@ import (
 
 // Grid divides the time of a trial into columns of equal width.
 type Grid struct {
-	Opened time.Time // the time that is second 0 of the grid
+	Opened time.Time // the time at which second 0 of the grid starts
 	// Writes is set if the horizontal axis counts completed writes instead of seconds.
 	Writes  bool
 	From    int // the second at which the first column starts; negative if it is in the warm-up
@@ -80,9 +80,9 @@ func (l *Line) add(i int, v float64) {
 	l.Low[i], l.High[i] = min(l.Low[i], v), max(l.High[i], v)
 }
 
-// fillBetween adds the values low and high to all columns whose middles are in the given range of
-// the axis. If there is no such column, it adds them to the column that contains the middle of the
-// range.
+// fillBetween adds the values `low` and `high` to all columns whose middles are in the given range
+// of the axis. If there is no such column, it adds them to the column that contains the middle of
+// the range.
 func (l *Line) fillBetween(g *Grid, from, to, low, high float64) {
 	half := float64(g.Width) / 2
 	first, _ := g.column(from + half)

@@ -61,7 +61,7 @@ func TestFaultsAreNoLimits(t *testing.T) {
 }
 
 // A member reports the round trip to other members as a mean over recent minutes. After a fault,
-// this mean includes the fault for minutes. So only values before the first fault are used.
+// this mean includes the fault for several minutes. So only values before the first fault are used.
 func TestPeersAreJudgedBeforeFaults(t *testing.T) {
 	for from, want := range map[time.Duration]string{10 * time.Second: CauseNetwork, 40 * time.Second: ""} {
 		trial := slowTrial()

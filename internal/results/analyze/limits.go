@@ -75,7 +75,7 @@ func (l *Limits) WorstPerKind() (worst []Cause, more []int) {
 }
 
 // worstOfKinds returns, for each kind of cause, the cause that exceeds its limit most, and the
-// number of other causes of that kind. It ignores causes for which skip returns true.
+// number of other causes of that kind. It ignores causes for which `skip` returns true.
 func worstOfKinds(all []Cause, skip func(*Cause) bool) (worst []Cause, more []int) {
 	for _, c := range all {
 		if skip(&c) {

@@ -46,14 +46,15 @@ func operationWaits(t *record.Trial) (out []*Cause) {
 		{t.WaitedForLimit, fmt.Sprintf("waited because %s operations, the allowed maximum, were in flight; raise max-in-flight (rule R16 reports the effect)", text.Count(uint64(max(t.MaxInFlight, 0))))},
 		{t.WaitedForConnection, fmt.Sprintf("waited for one of the %s; use more connections (rule R16 reports the effect)", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
-		// During a fault, waits caused by the fault cannot be separated from these waits.
+		// If the trial had a fault, the fault may have caused some of these waits, and the record
+		// does not show which ones.
 		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !hasFault(t) {
 			out = append(out, causeIfExceeded(CauseLoad, "", share, limitWaiting,
 				fmt.Sprintf("%s of %s that became due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
 		}
 	}
-	// A client with a connection of its own waits only if the connection is lost, and a fault may
-	// close connections.
+	// A client that does not share its connection waits only if the connection is lost, and a fault
+	// may close connections.
 	if share := t.ConnectionWaitShare(); share > record.MaxConnectionWaitShare && t.Clients > t.Connections && !hasFault(t) {
 		out = append(out, causeIfExceeded(CauseLoad, "", share, record.MaxConnectionWaitShare,
 			fmt.Sprintf("operations spent %s of their response time waiting for a connection, because %s shared %s; use more connections",

@@ -56,8 +56,8 @@ func machineName(name string) string {
 	return name
 }
 
-// machineSigns reports what was unusual in the span: a machine that was full or waited, a member
-// that was stopped, or another program that used much CPU time.
+// machineSigns reports what was unusual in the span: a machine that was fully used or had to wait,
+// a member that was stopped, or another program that used much CPU time.
 func machineSigns(t *record.Trial, span Span, add func(member, text string)) {
 	if t.Machine == nil {
 		return

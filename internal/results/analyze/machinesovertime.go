@@ -73,8 +73,8 @@ type machinePanel struct {
 	// `line` once for each line of the chart. The name of the line is the name of the row, followed
 	// by the suffix. The value NaN means that the figure is unknown.
 	addLines func(s pair, line func(suffix string, v float64))
-	// minHighest is the value that a line must reach somewhere in order to be drawn. So charts that
-	// explain nothing are omitted.
+	// minHighest is the value that a line must reach at least once in order to be drawn. This limit
+	// omits charts that explain nothing.
 	minHighest float64
 }
 
@@ -88,8 +88,8 @@ func singleLine(value func(pair) float64, kinds ...record.RowKind) func(pair, fu
 	}
 }
 
-// percent returns a function that converts the increase of a counter of seconds to a percentage of
-// the elapsed time.
+// percent returns a function for a counter that counts seconds. The function converts the increase
+// of the counter to a percentage of the elapsed time.
 func percent(counter func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return 100 * s.rate(counter) }
 }
@@ -240,8 +240,8 @@ func (l *Line) isZero() bool {
 	return true
 }
 
-// metricIncrease returns the increase of a counter or timer between two rows, without the histogram
-// buckets.
+// metricIncrease returns the increase of a counter or timer between two rows. The result does not
+// contain histogram buckets.
 func metricIncrease(metric store.Metric, current, before *record.StoreRow) store.Reading {
 	to, from := current.Metrics[metric], before.Metrics[metric]
 	to.Buckets, from.Buckets = nil, nil

@@ -14,8 +14,8 @@ type pair struct {
 	seconds        float64
 }
 
-// MaxEdgeDistance is the longest time between a span and a sample outside the span that is still
-// included in the span.
+// MaxEdgeDistance is the maximum distance in time at which a sample outside a span still counts as
+// part of the span.
 const MaxEdgeDistance = time.Second / 2
 
 // eachPair calls the function `each` for every pair of consecutive rows in a span of time. Two rows
@@ -44,7 +44,8 @@ var allTime = Span{time.Unix(0, 0), time.Unix(1<<40, 0)}
 // middle returns the middle of the time between the two rows.
 func (s pair) middle() time.Time { return s.earlier.Time.Add(s.later.Time.Sub(s.earlier.Time) / 2) }
 
-// increase returns the increase of a counter. It returns NaN if the counter is unknown or fell.
+// increase returns the increase of a counter. It returns NaN if the counter is unknown or
+// decreased.
 func (s pair) increase(counter func(*record.MachineRow) float64) float64 {
 	if d := counter(s.later) - counter(s.earlier); d >= 0 {
 		return d
@@ -52,8 +53,8 @@ func (s pair) increase(counter func(*record.MachineRow) float64) float64 {
 	return math.NaN()
 }
 
-// rate returns the increase of a counter per second. For a counter of seconds, this is a share of
-// the time.
+// rate returns the increase of a counter per second. If the counter counts seconds, the rate is a
+// share of the time.
 func (s pair) rate(counter func(*record.MachineRow) float64) float64 {
 	return s.increase(counter) / s.seconds
 }
@@ -71,8 +72,8 @@ func (s pair) mean(sum, count func(*record.MachineRow) float64) float64 {
 // processors returns the number of CPUs in use.
 func (s pair) processors() float64 { return s.rate((*record.MachineRow).CPU) }
 
-// cores returns the share of the time for which each CPU of a machine was busy. It returns nil if
-// this is unknown.
+// cores returns, for each CPU of a machine, the share of the time in which the CPU was busy. It
+// returns nil if a share is unknown.
 func (s pair) cores() (all []float64) {
 	if len(s.later.Cores) != len(s.earlier.Cores) { // a CPU was added or removed
 		return nil

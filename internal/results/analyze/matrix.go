@@ -26,7 +26,7 @@ type MatrixAxis struct {
 }
 
 // maxAxisValues is the maximum number of rows and of columns of a matrix. The cells of a larger
-// matrix do not fit a page.
+// matrix do not fit on a page.
 const maxAxisValues = 30
 
 // Matrices returns the matrices in a run. A matrix has at least two rows and two columns, at most

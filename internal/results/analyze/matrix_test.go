@@ -18,8 +18,8 @@ func loadRow(n, size, clients, connections int, mix kv.Kind) *Row {
 	return &Row{Trials: []*record.Trial{t}, Done: []*record.Trial{t}}
 }
 
-// Trials that differ in two parameters form a matrix. The connections do not count if trials with
-// few clients use one connection for each client.
+// Trials that differ in two parameters form a matrix. A difference in the number of connections is
+// ignored if trials with few clients use one connection for each client.
 func TestMatricesOfTwoParameters(t *testing.T) {
 	rows := []*Row{
 		loadRow(1, 64, 1, 1, kv.Put), loadRow(2, 64, 10, 10, kv.Put), loadRow(3, 64, 100, 10, kv.Put),

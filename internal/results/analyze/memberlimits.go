@@ -58,8 +58,8 @@ func cpuWaitCaveat(t *record.Trial) string {
 }
 
 // slowness returns a timer's p99. If the timer has too few values for a p99, slowness returns the
-// p90 or else the median. It returns the mean if the timer has no buckets or too few values even
-// for a median.
+// p90. If there are too few values even for a p90, it returns the median. If the timer has no
+// buckets, or too few values even for a median, it returns the mean.
 func slowness(r store.Reading) (name string, took time.Duration, ok bool) {
 	for _, of := range []struct {
 		p    float64
@@ -203,7 +203,7 @@ func fdatasync(d *record.Durability) (figureName string, took time.Duration, ok 
 	return "median", time.Duration(p50.NS), p50.Known
 }
 
-// writes reports whether the load has operations that wait for the members' disks.
+// writes returns true if the load has operations that wait for the members' disks.
 func writes(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() })
 }

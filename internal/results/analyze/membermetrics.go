@@ -140,7 +140,7 @@ func outsideFaults(t *record.Trial, responses []*record.StoreRow, span Span) (se
 		seconds += between.To.Sub(between.From).Seconds()
 		for metric, reading := range r.Metrics.Since(before.Metrics) {
 			if metric == store.PeerRoundTripSeconds && overlapsFault(t, Span{*t.Opened, between.To}) {
-				continue // it may be a mean over minutes that include the fault
+				continue // the round trip may be a mean over minutes that include the fault
 			}
 			if !metric.Gauge() {
 				reading = sum[metric].Plus(reading)

@@ -6,8 +6,8 @@ import "github.com/quorumbench/quorumbench/internal/results/record"
 // parts use the columns of the same grid, so the charts share a time axis.
 type OverTime struct {
 	Trial *record.Trial
-	// Combined is set if the values of several repeats are combined. Then Trial is the first of
-	// them, and there are no Marks and no Heat.
+	// Combined is set if the values of several repeats are combined. In this case, Trial is the
+	// first of the repeats, and there are no Marks and no Heat.
 	Combined *Combined
 	Grid     Grid
 	// Panels are the charts over time. Charts without lines are omitted.
@@ -20,9 +20,10 @@ type OverTime struct {
 	// member. Each slice is empty if it would hold only one curve.
 	Curves, ByRole, ByMember []PercentileCurve
 
-	// meanLine is the mean, over the successes that became due in each column, of the times that
-	// the trial's tables show first. For each panel, bands contains the range over all members, or
-	// over all machines for the network.
+	// meanLine holds, for each column, the mean time of the successful operations that became due
+	// in the column. It uses the kind of time that the trial's tables show first. bands holds, for
+	// each panel, the range of the values over all members. In the panel of the network, it is the
+	// range over all machines.
 	meanLine Line
 	bands    map[string]Line
 	// completedWrites is the number of operations in the window that had completed at the start of
@@ -77,6 +78,6 @@ type PercentilePoint struct {
 	// Least and Most are the lowest and the highest value of the repeats, if the curve combines
 	// repeats.
 	Least, Most float64
-	// Reliable is set if at least ten operations were slower.
+	// Reliable is set if at least ten operations were slower than this point.
 	Reliable bool
 }

@@ -125,7 +125,7 @@ func highest(all []float64) float64 {
 	return x
 }
 
-// A cell of the heat map counts the times between its edges.
+// A cell of the heat map counts the operations whose times are between the edges of the cell.
 func TestHeatMapRows(t *testing.T) {
 	g := Grid{Width: 1, Columns: 1}
 	for _, ns := range []int64{8, 100, 999, 1_000, 52_100, 1e6, 999e6, 60e9, measure.Highest} {
@@ -248,8 +248,8 @@ func TestOnlyTheWorstSpikesAreExplained(t *testing.T) {
 	}
 }
 
-// A log with more series than any run writes is read only up to the limit, so the limit also bounds
-// the memory use.
+// If a log contains more series than a run can write, only a limited number of series is read. This
+// limit also bounds the memory use.
 func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	settle.SkipUnderRace(t)
 	m := shape{seed: 4, seconds: 2, perSecond: 100, idle: -1}.record(t)

@@ -133,8 +133,8 @@ func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 	}
 	last := 0.0
 	for _, p := range at {
-		// Use the nearest rank, as measure.Percentile does. measure.Percentile itself has only
-		// three decimals, so the curve would end at 99.999.
+		// Use the nearest rank, as measure.Percentile does. measure.Percentile itself cannot be
+		// used: it supports only three decimals, so the curve would end at 99.999.
 		rank := max(uint64(math.Ceil(p/100*float64(c.Count))), 1)
 		if rank > succeeded {
 			break

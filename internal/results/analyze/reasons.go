@@ -14,7 +14,8 @@ import (
 // come from the same rule or differ only in numbers.
 type Sentence struct {
 	Text string
-	// labels of the trials; repeats of a trial are combined into one label with their number
+	// labels of the trials; the repeats of a trial share one label, which contains the number of
+	// repeats
 	Trials []string
 	Count  int // number of trials
 	// WorstTrial is set if the sentences of the trials differ. Text is then the sentence of the

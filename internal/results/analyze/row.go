@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Row holds a trial and its repeats. They share one row in a table.
+// Row holds a trial with its repeats, which share one row in a table.
 type Row struct {
 	Trials []*record.Trial // all repeats; at least one
 	Done   []*record.Trial // the repeats that have figures
@@ -77,7 +77,7 @@ func Label(t *record.Trial) string {
 }
 
 // HeadlineTime returns the kind of time that the row shows first: the response time if at least one
-// repeat shows it first.
+// repeat shows the response time first.
 func (r *Row) HeadlineTime() record.Time {
 	if slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.HeadlineTime() == record.Response }) {
 		return record.Response

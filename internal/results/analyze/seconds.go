@@ -17,11 +17,11 @@ type Second struct {
 	// second. The last interval may be shorter, because the window ends in it.
 	Length   float64
 	Complete bool
-	// Missing is set if the record does not contain this interval. Then only the time in Row is
-	// set.
+	// Missing is set if the record does not contain this interval. In this case, Row contains only
+	// the time.
 	Missing bool
 	// Times holds the times of the successes that became due in this interval: service times in a
-	// closed loop, response times in an open loop. EachSecond reuses it for the next interval.
+	// closed loop, response times in an open loop. EachSecond reuses Times for the next interval.
 	Times *measure.Sum
 }
 
@@ -40,8 +40,8 @@ const minCompleteLength = 0.999
 
 // EachSecond calls the function `each` for every one-second interval of a trial's window, in order.
 // An interval that is not in the record is marked as Missing. EachSecond reads only from the run
-// directory. It keeps the timeline and the times of a single interval in memory, so a trial may
-// have any length.
+// directory. It keeps the timeline in memory, but the times of only one interval at a time, so a
+// trial may have any length.
 func EachSecond(t *record.Trial, each func(*Second) error) error {
 	rows, err := record.OpenTimeline(t.Dir, t.Folder)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // The seconds contain every recorded operation, and their sum equals the whole window. This is true
-// for closed and open loops, with failures, with an idle second, and if the window ends within the
-// last second.
+// for closed and open loops, with failures, with an idle second, and if the last second is
+// incomplete.
 func TestSecondsAddUpToTheWindow(t *testing.T) {
 	for seed, s := range []shape{
 		{seconds: 4, perSecond: 3000, idle: -1},

@@ -29,7 +29,7 @@ type LateSteady struct {
 	TooFewRepeats bool
 }
 
-// LateSteadyOf reports whether a row's windows opened too early (stats.SteadyFrom). The windows
+// LateSteadyOf reports whether a row's windows opened too early; see stats.SteadyFrom. The windows
 // must be at least 20 s long, and all complete seconds must have been recorded.
 func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 	done := r.Done

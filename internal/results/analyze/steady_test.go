@@ -72,7 +72,7 @@ func TestSlowStartIsFound(t *testing.T) {
 }
 
 // There is no warning if the window is steady, has a slow period in its middle, is too short, or
-// lacks a second.
+// has a second without a record.
 func TestSteadyWindowsCauseNoWarning(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	middle := warming(rng, 0, 60)

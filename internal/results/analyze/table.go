@@ -121,8 +121,8 @@ func VerdictCell(j CombinedVerdict) Cell {
 
 // markWorst marks the worst figure of a column and each figure that is about as bad. It marks only
 // figures that are clearly worse than the best figure: the difference exceeds the margin of
-// comparisons, and the intervals, if known, do not overlap. It marks none if neither high nor low
-// figures are better.
+// comparisons, and the intervals, if known, do not overlap. It marks no figure if neither high nor
+// low figures are better.
 func markWorst(rows [][]Cell, column int, better record.Direction) {
 	value := func(row []Cell) BoundedValue {
 		v := BoundedValue{Value: row[column].Value}

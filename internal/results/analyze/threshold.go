@@ -35,8 +35,8 @@ type Missed struct {
 	Repeat    int    `json:"repeat"`
 	// Figure is the trial's value as text. It is empty if there is no value.
 	Figure string `json:"figure"`
-	// UndecidedReason is the reason why the trial has no value that can be compared, or why its value
-	// does not decide.
+	// UndecidedReason is the reason why the trial has no value that can be compared, or why its
+	// value is not conclusive.
 	UndecidedReason string `json:"why,omitempty"`
 	// Undecided is set if the result is unknown: the trial does not have the value or is invalid, or
 	// a disturbance may explain why the value misses the limit.
@@ -178,7 +178,8 @@ func (t *Threshold) names(trial string) bool {
 type ThresholdStatus uint8
 
 // The values of ThresholdStatus. Inapplicable means that this kind of trial cannot have the metric.
-// Unknown means that the trial could have the metric but does not, or that its value does not decide.
+// Unknown means that the trial could have the metric but does not, or that its value is not
+// conclusive.
 const (
 	Met ThresholdStatus = iota
 	NotMet

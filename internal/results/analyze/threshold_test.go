@@ -119,8 +119,9 @@ func TestThresholdsOnARecord(t *testing.T) {
 	}
 }
 
-// A missed threshold cannot be judged if a disturbance may explain the miss. It is missed if even the
-// largest possible effect does not explain it.
+// If a value misses a threshold, but a disturbance may explain this, the result is unknown. The
+// threshold is missed if even the largest possible effect of the disturbance does not explain the
+// value.
 func TestDisturbancesThatMayExplainAMiss(t *testing.T) {
 	m := shape{seed: 2, seconds: 4, perSecond: 1000, idle: -1}.record(t)
 	trial := &m.run.Trials[0]
@@ -173,7 +174,7 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 				must(t, err)
 				times, failed := th.Figure.Times.Extract(trial)
 				want := record.TimeValue(times.Percentile(p))
-				th.Figure.Percentile = p // as if the result did not contain it
+				th.Figure.Percentile = p // as if the result did not contain this percentile
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if got != want {

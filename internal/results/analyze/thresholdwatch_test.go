@@ -121,7 +121,7 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 				th, err := ParseThreshold(fmt.Sprintf("%s-p%v<1s", prefix, p))
 				must(t, err)
 				times, failed := th.Figure.Times.Extract(trial)
-				th.Figure.Percentile = p // as if the result did not contain it
+				th.Figure.Percentile = p // as if the result did not contain this percentile
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if want := record.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {

@@ -136,9 +136,9 @@ func (g *ChartGroup) addRepeatNotes(all []*OverTime) {
 // other.
 const MaxBands = 4
 
-// representsBetter reports whether t represents its store better than the other trial. A trial that
-// ExclusionReason accepts is better than a trial that it does not accept. Otherwise, the trial with
-// the higher throughput is better.
+// representsBetter reports whether t represents its store better than the other trial. A trial
+// without an ExclusionReason is better than a trial with one. Otherwise, the trial with the higher
+// throughput is better.
 func representsBetter(t, other *record.Trial) bool {
 	if a, b := ExclusionReason(t) != "", ExclusionReason(other) != ""; a != b {
 		return b
@@ -327,7 +327,7 @@ func (g *ChartGroup) byWrites(trials []*OverTime) {
 	}
 }
 
-// writesNote explains which writes the axis of the charts by writes counts.
+// writesNote explains which writes are counted on the horizontal axis of the charts by writes.
 func writesNote(all []*OverTime) string {
 	note := "The axis counts the writes completed in the window, without the warm-up."
 	if slices.ContainsFunc(all, func(o *OverTime) bool {

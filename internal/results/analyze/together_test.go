@@ -84,8 +84,8 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 	}
 }
 
-// In the charts by writes, a column shows the mean of the second in which the column's writes were
-// completed. The last column contains the last write.
+// In the charts by writes, a column shows the mean time in the second in which the column's writes
+// were completed. The last column contains the last write.
 func TestChartsByWritesShowPerSecondMeans(t *testing.T) {
 	settle.SkipUnderRace(t)
 	all := []*OverTime{

@@ -17,7 +17,7 @@ import (
 type distribution struct{ name, prefix string }
 
 // TimesTable returns a table with a row for each of a trial's distributions of times. The first row
-// contains the kind of time that the other tables also show first (record.Trial.HeadlineTime).
+// contains the kind of time that the other tables also show first; see record.Trial.HeadlineTime.
 func TimesTable(t *record.Trial) Table {
 	rows := []distribution{{"service time", "service"}, {"response time", "response"}}
 	if t.HeadlineTime() == record.Response {

@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// TestMarkWorst checks figures that are equal or differ by more than the margin. The marked figures
-// of a column are those that no other known figure is worse than, unless all known figures are
-// equal.
+// TestMarkWorst checks figures that are equal or differ by more than the margin. A figure is marked
+// if no other known figure in its column is worse. If all known figures are equal, no figure is
+// marked.
 func TestMarkWorst(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

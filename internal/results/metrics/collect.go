@@ -113,8 +113,8 @@ func (c *Collector) metrics() []prometheus.Metric {
 	return all
 }
 
-// freeze builds and stores the metrics of all trials when a new trial begins, because earlier
-// trials no longer change.
+// freeze builds and stores the metrics of all trials so far. It is called when a new trial begins,
+// because earlier trials no longer change.
 func (c *Collector) freeze() {
 	for _, t := range c.trials {
 		if t.frozen == nil {

@@ -21,7 +21,7 @@ type Destination struct {
 }
 
 // ParseDestination parses the value of --push. The user information of the URL has the form
-// NAME:env:VARIABLE. Its errors contain no password.
+// NAME:env:VARIABLE. The returned error contains no password.
 func ParseDestination(s string) (*Destination, error) {
 	u, err := url.Parse(s)
 	switch {

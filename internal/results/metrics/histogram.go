@@ -67,7 +67,8 @@ type native struct {
 
 func newNative(t *bucketTable) *native { return &native{counts: make([]uint64, t.size)} }
 
-// add adds the times of an HDR histogram, which `steps` contains.
+// add adds the times of an HDR histogram. The parameter `steps` contains the steps of this
+// histogram.
 func (n *native) add(t *bucketTable, steps measure.Steps) {
 	for _, step := range steps.NonEmpty {
 		times := uint64(step.Count) // #nosec G115 -- positive

@@ -69,8 +69,8 @@ type trialID struct {
 }
 
 // key returns the key of a trial. A capacity search can measure a rate again in a new trial of the
-// same name. Such a trial has the next free number of a repeat, so that each trial has its own
-// series.
+// same name. The key of such a trial contains the next free repeat number, so that each trial has
+// its own series.
 func (c *Collector) key(t *scenario.Trial) trialKey {
 	id := trialID{t.Name, t.Cluster.Store, t.Number, t.Repeat}
 	if key, known := c.keys[id]; known {
@@ -98,8 +98,8 @@ type process struct {
 type trial struct {
 	key      trialKey
 	outcomes [kv.NumKinds][kv.NumOutcomes]uint64
-	// unknown counts outcomes that cannot be attributed to an operation, because a second is
-	// inconsistent.
+	// unknown counts outcomes that cannot be attributed to an operation, because the record of a
+	// second is inconsistent.
 	unknown           [kv.NumOutcomes]uint64
 	due               uint64
 	done              [kv.NumKinds]uint64

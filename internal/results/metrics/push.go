@@ -38,7 +38,7 @@ type Pusher struct {
 	stop                  context.CancelFunc
 	done                  chan struct{}
 
-	// Only the goroutine of the pusher uses these fields until it has ended.
+	// Until the goroutine of the pusher has ended, no other goroutine uses these fields.
 	pushes, failed int
 	lastError      error // reason of the last failed push
 	latestPush     int64 // time of the latest push in milliseconds
@@ -96,7 +96,7 @@ func (p *Pusher) run(ctx context.Context) {
 	}
 }
 
-// push sends the current values once. If ctx is canceled, the push does not count.
+// push sends the current values once. If ctx is canceled, the push is not counted.
 func (p *Pusher) push(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()

@@ -140,7 +140,7 @@ func unpack(t *testing.T, r *http.Request) []byte {
 	return body
 }
 
-// A push ends the series that no longer exist, even if pushes between them failed.
+// A push ends the series that no longer exist, even if earlier pushes failed.
 func TestPushEndsSeries(t *testing.T) {
 	fail := false
 	var latest map[string]received

@@ -64,8 +64,8 @@ type sample[V any] struct {
 	zeroBits int
 }
 
-// value returns the value for a hash, which it creates if necessary. known reports whether the
-// value existed before. If the hash is not in the sample, value is nil.
+// value returns the value for a hash. If necessary, it creates the value. The result `known` is
+// true if the value already existed. If the hash is not in the sample, the result `value` is nil.
 func (s *sample[V]) value(hash uint64) (value *V, known bool) {
 	if bits.LeadingZeros64(hash) < s.zeroBits {
 		return nil, false

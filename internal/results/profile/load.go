@@ -15,7 +15,7 @@ type load struct {
 }
 
 const (
-	// minRate is the lowest rate that the function number does not format as 0.
+	// minRate is the lowest rate that the function `number` does not format as 0.
 	minRate = 1e-6
 	// maxConnections limits the number of connections, so that enough memory is left for the
 	// requests.

@@ -36,9 +36,9 @@ type Profile struct {
 	DistinctKeys  int
 	KeysEstimated bool
 	HotShare      float64
-	// Distributions over the calls that have such a number. KeySize and ValueSize are sizes in
-	// bytes. Read is the number of keys that a range returned, and Written is the number of keys
-	// that a transaction wrote.
+	// Each of the following distributions covers the calls that have the respective number. KeySize
+	// and ValueSize are sizes in bytes. Read is the number of keys that a range returned, and
+	// Written is the number of keys that a transaction wrote.
 	KeySize, ValueSize, Read, Written Spread
 	// GuardedTransactions is the number of guarded transactions. GuardsHeld is the number of these
 	// transactions whose guards held.
@@ -57,7 +57,7 @@ type Profile struct {
 }
 
 // MergedGap is a gap in a recording. MergedCount is the number of later gaps with the same reason
-// that were combined with it; Calls includes their missing calls.
+// that were combined with this gap. Calls includes the missing calls of these later gaps.
 type MergedGap struct {
 	call.Gap
 	MergedCount uint64

@@ -40,8 +40,8 @@ func put(at int64, key string, size int) *call.Call {
 		{Action: call.Write, Key: []byte(key), Value: call.Value{Size: size}}}}
 }
 
-// TestFiguresMatchTheCalls generates recordings with known figures, whose calls are in random
-// order, and checks their profiles.
+// TestFiguresMatchTheCalls generates recordings with known figures and with calls in random order.
+// It checks the profiles of these recordings.
 func TestFiguresMatchTheCalls(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -118,7 +118,7 @@ func TestFactsBeyondScenariosAreNoted(t *testing.T) {
 }
 
 // TestFewCallsHaveNoPercentiles checks that a percentile is omitted if too few calls are slower
-// than it, and that calls without a response have no times.
+// than this percentile, and that calls without a response have no times.
 func TestFewCallsHaveNoPercentiles(t *testing.T) {
 	var calls []*call.Call
 	for i := range int64(30) {

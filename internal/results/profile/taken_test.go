@@ -78,7 +78,7 @@ func TestEveryProfileIsAValidScenario(t *testing.T) {
 }
 
 // TestGapsAreCountedByReason checks that thousands of gaps, for example from a flood of
-// connections, cause only a few lines, and that every gap is counted.
+// connections, add only a few lines to the profile, and that every gap is counted.
 func TestGapsAreCountedByReason(t *testing.T) {
 	var gaps []call.Gap
 	for i := range 3000 {
@@ -112,8 +112,8 @@ func TestManyKeysAreEstimated(t *testing.T) {
 	}
 }
 
-// many returns functions that write a recording call by call, so that the whole recording is never
-// in memory.
+// many creates a recording and returns functions that write it call by call, so that the whole
+// recording is never in memory.
 func many(t *testing.T, n int) (request func(*call.Call), done func() string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.qbrec")

@@ -16,8 +16,8 @@ type Cleanup struct {
 	Revision int64 `json:"compacted_revision,omitempty"`
 	// Space holds the database sizes of the members that report a size.
 	Space []Space `json:"space,omitempty"`
-	// Failure is a sentence if keys of the load are, or may be, still in the store, or if disk
-	// space was not freed. It is empty otherwise.
+	// Failure is a sentence with the reason in two cases: keys of the load are, or may be, still in
+	// the store, or disk space was not freed. Failure is empty otherwise.
 	Failure string `json:"error,omitempty"`
 }
 
@@ -53,7 +53,8 @@ func (t *TrialWriter) WriteCleanup(c *Cleanup) error {
 	return t.change(func(at *Trial) { at.Cleanup = c })
 }
 
-// Hashes holds the hashes of their data that the members reported after the load.
+// Hashes holds the hashes that the members reported after the load. Each member hashes the data
+// that it stores.
 type Hashes struct {
 	Seconds float64      `json:"seconds"` // how long it took to query all members
 	Members []MemberHash `json:"members"` // empty if Failure is set
@@ -68,7 +69,7 @@ func (h *Hashes) Duration() time.Duration {
 
 // MemberHash is one member's hash of all keys and values up to Revision.
 type MemberHash struct {
-	Name      string `json:"name,omitempty"` // the member's name that is used in the rest of the record
+	Name      string `json:"name,omitempty"` // the member's name, as in the rest of the record
 	Endpoint  string `json:"endpoint"`
 	Hash      uint64 `json:"hash"`
 	Revision  int64  `json:"revision"`

@@ -12,7 +12,8 @@ import (
 )
 
 // Verification reports the verification of a load's responses. The verification covers all
-// operations, including those in the warm-up, and the reads from every member after the load.
+// operations, including those in the warm-up. It also covers the reads from every member after the
+// load.
 type Verification struct {
 	Operations         uint64 `json:"operations"`
 	VerifiedOperations uint64 `json:"judged"` // number of operations that were checked against the store's guarantees
@@ -28,8 +29,9 @@ type Verification struct {
 	// Consequences is the number of violations, by kind, that a disagreement between members
 	// explains. WrongByKind does not include these violations.
 	Consequences map[string]uint64 `json:"consequences,omitempty"`
-	// NotGuaranteed is the number of responses, by guarantee, that would violate a guarantee which
-	// this store does not give.
+	// NotGuaranteed counts responses that a guarantee would forbid, if the store gave this
+	// guarantee. The store does not give it, so these responses are not violations. The counts are
+	// by guarantee.
 	NotGuaranteed map[string]uint64  `json:"not_promised,omitempty"`
 	Staleness     []Staleness        `json:"staleness,omitempty"`
 	Watches       *WatchVerification `json:"watches,omitempty"` // nil without watchers
@@ -37,12 +39,13 @@ type Verification struct {
 	Locks         *LockVerification  `json:"locks,omitempty"`   // nil if no lock was acquired
 	// Undecided holds sentences that state what was not verified, and why.
 	Undecided []string `json:"undecided,omitempty"`
-	// Members lists the members from which all data was read after the load.
+	// Members lists the members from which data was read, or was to be read, after the load.
 	Members []ReadMember `json:"members,omitempty"`
 	Bytes   int64        `json:"history_bytes"` // size of the history on disk
 	// SharesDisk reports whether the members store their data on the same disk as the history. If
-	// it is set, DiskShare is the history's share of all bytes that the members and the history
-	// wrote in the window. DiskShare is nil if this share is not known or the load writes nothing.
+	// SharesDisk is set, DiskShare is the history's share of all bytes that the members and the
+	// history wrote in the window. DiskShare is nil if this share is not known, or if the load
+	// writes nothing.
 	SharesDisk bool     `json:"shares_disk,omitempty"`
 	DiskShare  *float64 `json:"disk_share,omitempty"`
 	Seconds    float64  `json:"seconds"` // duration of the verification
@@ -139,8 +142,9 @@ type Staleness struct {
 	Name        string `json:"name,omitempty"`
 	Reads       uint64 `json:"reads"`
 	StaleReads  uint64 `json:"behind"` // reads that returned an old version
-	// Versions and Times are distributions over all reads. Versions counts how many newer versions
-	// existed. Times holds for how long a newer version had existed, in nanoseconds.
+	// Versions and Times are distributions over all reads. Versions describes how many newer
+	// versions existed at the time of a read. Times describes how long a newer version had already
+	// existed, in nanoseconds.
 	Versions Spread `json:"versions"`
 	Times    Spread `json:"times_ns"`
 }
@@ -163,7 +167,8 @@ func (s *Spread) Percentile(p float64, count uint64) (v int64, ok bool) {
 	return map[float64]int64{50: s.P50, 90: s.P90, 99: s.P99, 99.9: s.P999}[p], measure.Supports(p, count)
 }
 
-// ReadMember is a member from which all data was read.
+// ReadMember is a member from which data was read after the load. If the data could not be read,
+// Failure is the reason.
 type ReadMember struct {
 	Name     string `json:"name,omitempty"`
 	Endpoint string `json:"endpoint"`
@@ -174,8 +179,8 @@ type ReadMember struct {
 // MemberName returns the member's name, or its endpoint if it has no name.
 func (m *ReadMember) MemberName() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// WrongResponsesText returns the number of wrong responses by kind. It lists the responses that are
-// wrong only because members disagree about the data separately. The result is empty if no response
+// WrongResponsesText returns the number of wrong responses by kind. Responses that are wrong only
+// because members disagree about the data are listed separately. The result is empty if no response
 // was wrong.
 func (a *Verification) WrongResponsesText() string {
 	text := listCounts(a.WrongByKind)

@@ -8,8 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The verdict reports which share of the bytes that were written to the members' disk belongs to
-// the history.
+// The verdict reports the history's share of all bytes that were written to the members' disk.
 func TestHistoryShareOfTheDisk(t *testing.T) {
 	written := int64(90_000)
 	for share, of := range map[float64]struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// BenchmarkSecond measures the CPU time that it takes to record one second. The load cannot use
-// this time.
+// BenchmarkSecond measures the CPU time that it takes to record the data of a one-second interval.
+// This CPU time is not available to the load.
 func BenchmarkSecond(b *testing.B) {
 	l := newLoad(1, 0, false)
 	l.phase(measure.Measured, 1, 50_000)

@@ -43,10 +43,10 @@ type GeneratorLimits struct {
 	// service time that can be measured.
 	ServiceP50NS *RoundsSummary `json:"service_p50_ns"`
 	ServiceP99NS *RoundsSummary `json:"service_p99_ns"`
-	// The next four fields are the same figures for two cases: with the generator and the null
-	// server on one CPU, where neither waits until another CPU wakes up, and with the two on
-	// separate CPUs. ServiceP50NS and ServiceP99NS are a mixture of these cases. The four fields
-	// are null if the system cannot pin threads or has only one CPU.
+	// The next four fields are the same figures in two cases. In the first case, the generator and
+	// the null server share one CPU, so neither waits until another CPU wakes up. In the second
+	// case, they run on separate CPUs. ServiceP50NS and ServiceP99NS are a mixture of these cases.
+	// The four fields are null if the system cannot pin threads or has only one CPU.
 	OneProcessorP50NS  *RoundsSummary `json:"one_processor_p50_ns"`
 	OneProcessorP99NS  *RoundsSummary `json:"one_processor_p99_ns"`
 	TwoProcessorsP50NS *RoundsSummary `json:"two_processors_p50_ns"`

@@ -97,7 +97,7 @@ func TestRoundsSummaryContainsTheTrueMedian(t *testing.T) {
 				}
 			}
 			s := SummarizeRounds(values...)
-			const truth = 50 // above almost all values of the first peak, and below all values of the second
+			const truth = 50 // above almost all values of the first peak, and below all values of the second peak
 			if s.Lowest <= truth && truth <= s.Highest {
 				held++
 			}

@@ -107,10 +107,10 @@ func (c *Calibration) isConsistent() bool {
 	return c.Rounds >= 1 && c.WakeDelays.Count >= 0 && len(c.RoundTrips) <= maxRoundTrips && c.Generator.OpenRate >= 0 && !math.IsInf(c.Generator.OpenRate, 1)
 }
 
-// CurrentFor returns the calibration for the record of a run by the program tool on the machine m.
-// If neither the machine nor the program has changed since the calibration, it returns c itself.
-// Otherwise, it returns a copy without figures, in which Outdated describes the change. It returns
-// nil if c is nil.
+// CurrentFor returns the calibration for the record of a run. The parameter `tool` is the program
+// that executes the run, and m is the machine. If neither the machine nor the program has changed
+// since the calibration, it returns c itself. Otherwise, it returns a copy without figures, in
+// which Outdated describes the change. It returns nil if c is nil.
 func (c *Calibration) CurrentFor(m *measure.Machine, tool Tool) *Calibration {
 	if c == nil {
 		return nil

@@ -17,8 +17,8 @@ type Calls struct {
 	Conflicts   uint64 `json:"conflicts"`  // number of completed calls whose guard did not hold
 	Misses      uint64 `json:"misses"`     // number of completed calls whose object did not exist
 	Errors      uint64 `json:"errors"`     // number of due calls that failed or were never started
-	// PerSecond is the number of calls of this kind that became due per second. Share is their
-	// share of all calls that became due.
+	// PerSecond is the number of calls of this kind that became due per second. Share is the share
+	// of this kind in all calls that became due.
 	PerSecond    float64 `json:"due_per_second"`
 	Share        float64 `json:"share"`
 	ResponseTime Times   `json:"response_time_ns"`

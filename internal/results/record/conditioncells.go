@@ -21,9 +21,9 @@ type ConditionCell struct {
 // Cells returns one cell for each condition. The cells have the names of the keys in the trial's
 // JSON object. For a nested condition, the name begins with the name of its parent, for example
 // scaled_factor. The cells for the load follow: first those for the columns from loadColumns, and
-// then one for each other parameter, with the text from a scenario file. Every trial has the same
-// list of cells. If a trial does not have a condition, the cell is empty. A csv tag changes the
-// name of a field's cell, and the csv tag "-" omits the cell.
+// then one for each other parameter, whose text has the format of a scenario file. Every trial has
+// the same list of cells. If a trial does not have a condition, the cell is empty. A csv tag
+// changes the name of a field's cell, and the csv tag "-" omits the cell.
 func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 	cells := conditionCells(nil, "", reflect.TypeOf(*c), reflect.ValueOf(*c))
 	has := map[string]bool{"rate": true, "threads": true} // rate and threads are already among the conditions, as rate and loops

@@ -12,9 +12,9 @@ type Counts struct {
 	Errors     uint64 `json:"errors"`     // operations due that failed
 	Conflicts  uint64 `json:"conflicts"`  // of Operations
 	Misses     uint64 `json:"misses"`     // of Operations
-	// Stale and Unverifiable are also part of Operations. Stale is the number of reads that
-	// returned an older value than the newest. Unverifiable is the number of reads that returned a
-	// value which is too short for a checksum.
+	// Operations includes the reads that Stale and Unverifiable count. Stale is the number of reads
+	// that returned an older value than the newest. Unverifiable is the number of reads that
+	// returned a value which is too short for a checksum.
 	Stale          uint64            `json:"stale"`
 	Unverifiable   uint64            `json:"unverifiable"`
 	KeysRead       *uint64           `json:"keys_read"` // number of keys that the completed reads returned or counted; null if the load has no reads

@@ -15,8 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// column is a column of a CSV file in a run directory. The field at points to a variable. Its value
-// is written to the column, or the column is read into it.
+// column is a column of a CSV file in a run directory. The field `target` is a pointer to a
+// variable, or a counter. The value of this variable or counter is written to the column, or is set
+// to the value in the column.
 type column struct {
 	name   string
 	target any
@@ -220,8 +221,8 @@ func (r *csvRow) count(name string) uint64 {
 	return n
 }
 
-// read reads the given columns and skips those that the file does not have. If the field of a
-// number is empty, the number does not change.
+// read reads the given columns and skips those that the file does not have. If the column of a
+// float64 or a measure.Figure is empty, the variable does not change.
 func (r *csvRow) read(columns []column) {
 	for _, c := range columns {
 		if !r.hasColumn(c.name) {
@@ -287,8 +288,9 @@ func (r *csvRow) list(name string) (all []float64) {
 // maxBuckets is far above the number of buckets in any store's timers.
 const maxBuckets = 64
 
-// canFollow reports whether the bucket `next` can follow the buckets in `all`. Its bound must be at
-// least 0 and above the last bound. Its cumulative count must not be lower than the last count.
+// canFollow reports whether the bucket `next` can follow the buckets in `all`. The bound of `next`
+// must be at least 0 and above the last bound in `all`. The cumulative count of `next` must not be
+// lower than the last count in `all`.
 func canFollow(all []store.Bucket, next store.Bucket) bool {
 	return len(all) < maxBuckets && next.Upper >= 0 && isPossible(next.Count) &&
 		(len(all) == 0 || next.Upper > all[len(all)-1].Upper && next.Count >= all[len(all)-1].Count)

@@ -47,8 +47,9 @@ func (e *Event) TotalDuration() time.Duration {
 	return e.Duration
 }
 
-// Began returns the time at which the event began. For combined events, it returns the time of the
-// first event, before which that event must have begun.
+// Began returns the time at which the event began. For combined events, it returns the time at
+// which the first of them ended or was observed, because the time at which that event began is not
+// recorded.
 func (e *Event) Began() time.Time {
 	if e.Count > 0 {
 		return e.First
@@ -86,7 +87,7 @@ func readEvents(b []byte) ([]Event, error) {
 	return all, nil
 }
 
-// AttachedData holds data that is added to a trial after it was read from run.json. These data are
+// AttachedData holds data that is added to a trial after it was read from run.json. This data is
 // not part of the trial's result.
 type AttachedData struct {
 	// Dir is the run directory from which Open read the trial; empty if Open did not read
@@ -117,7 +118,7 @@ func (r *Run) ReadEvents(dir string) {
 			readInto(&t.Stores, dir, t.Folder, storesFile, readStores),
 		}
 		var wrong [len(reads)]string
-		var reading sync.WaitGroup // read the files concurrently, because those of a long trial take some tenths of a second
+		var reading sync.WaitGroup // read the files concurrently, because reading the files of a long trial takes several tenths of a second
 		for j, read := range reads {
 			reading.Go(func() { wrong[j] = read() })
 		}

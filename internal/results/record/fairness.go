@@ -13,8 +13,8 @@ import (
 type ByClient struct {
 	Evenness
 	// Tenth is a tenth of the number of clients, rounded up. TenthShare is the share of all
-	// operations that the slowest clients completed, where Tenth is the number of these clients. It
-	// is null if no operation completed.
+	// operations that the slowest tenth of the clients completed. TenthShare is null if no
+	// operation completed.
 	Tenth      int      `json:"tenth"`
 	TenthShare *float64 `json:"slowest_tenth_share"`
 	// Starved is the number of clients that completed less than a tenth of the median client's
@@ -30,8 +30,8 @@ type ByClient struct {
 	Connections *Evenness `json:"connections"`
 }
 
-// Evenness describes how evenly clients or connections were served. Only operations count that were
-// due in the window and completed.
+// Evenness describes how evenly clients or connections were served. The figures cover only
+// operations that were due in the window and completed.
 type Evenness struct {
 	Count int `json:"count"`
 	// FairnessIndex is the result of FairnessOf for the completed operations, or null if no

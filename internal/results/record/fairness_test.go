@@ -70,8 +70,8 @@ func TestFairnessHasJainsProperties(t *testing.T) {
 	}
 }
 
-// connected returns a random number of connections to each endpoint, each with a random number of
-// clients.
+// connected returns a random number of connections to each endpoint. Each connection has a random
+// number of clients.
 func connected(r *rand.Rand, endpoints ...string) (all []measure.Connection) {
 	for _, endpoint := range endpoints {
 		for range 1 + r.IntN(4) {
@@ -86,7 +86,8 @@ func connected(r *rand.Rand, endpoints ...string) (all []measure.Connection) {
 }
 
 // The figures about clients depend only on the number of operations of each client. The division of
-// the clients among connections does not affect them. Writing and reading does not change them.
+// the clients among connections does not affect them. Writing and reading the figures does not
+// change them.
 func TestByClientCoversAllClients(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 11))
 	for range 200 {

@@ -36,7 +36,7 @@ type Fault struct {
 	Role   string `json:"role"`
 	// BeganAt is the time at which the signal was sent. If the fault ends the member's processes,
 	// EndedAt is the time at which the last of them had exited. HealedAt is the time at which the
-	// member was restarted or continued. RecoveredAt is the time at which status requests first
+	// member was restarted or resumed. RecoveredAt is the time at which status requests first
 	// showed that all members responded and agreed on a leader.
 	BeganAt     *float64 `json:"began_seconds"`
 	EndedAt     *float64 `json:"ended_seconds"`
@@ -61,8 +61,9 @@ type Fault struct {
 	// window. The true length of the outage is then greater than Outage.
 	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
 	Recovery
-	// Failure is a sentence if the fault was not injected or ended early, or if the cluster did not
-	// become ready afterwards. It is empty if the fault took place as requested.
+	// Failure is a sentence with the reason if the fault was not injected or ended early, or if the
+	// cluster did not become ready afterwards. Failure is empty if the fault took place as
+	// requested.
 	Failure string `json:"failure,omitempty"`
 }
 
@@ -82,21 +83,24 @@ type Recovery struct {
 	Indefinite uint64 `json:"errors_indefinite,omitempty"`
 	// ThroughputRecoveredAt is the time at which throughput had recovered. After this time, every
 	// interval of one second (in steps of 10 ms) has about as many successes as before the fault.
-	// The number may be lower than the mean before the fault by 5 %, or by 1.5 times the largest
-	// deviation before the fault. In an open loop, the number must also not be higher by more than
-	// this, because the backlog must be gone. ThroughputRecoveredAt is null if throughput did not
-	// recover, or if there is no second before the fault to compare with.
+	// The number of successes may be lower than the mean before the fault by 5 %, or by 1.5 times
+	// the largest deviation before the fault. In an open loop, the number must not exceed the mean
+	// by more than this either, because the backlog must be gone. ThroughputRecoveredAt is null if
+	// throughput did not recover, or if there is no interval of one second before the fault for a
+	// comparison.
 	ThroughputRecoveredAt *float64 `json:"throughput_recovered_seconds,omitempty"`
-	// P99RecoveredAt is the time at which the p99 of the response times had recovered, in whole
-	// seconds by due time. No later second has a p99 above a limit, which depends on the seconds
-	// before the fault. The limit is 105 % of the median of their p99s, or this median plus 1.5
-	// times the difference between the highest p99 and the median, whichever is higher.
+	// P99RecoveredAt is the time at which the p99 of the response times had recovered. The p99 is
+	// known for each whole second of the window, and covers the operations that were due in that
+	// second. In the seconds after P99RecoveredAt, no p99 exceeds a limit, which depends on the
+	// p99s in the seconds before the fault. The limit is 105 % of the median of those p99s, or this
+	// median plus 1.5 times the difference between the highest of them and the median, whichever is
+	// higher.
 	P99RecoveredAt *float64 `json:"p99_recovered_seconds,omitempty"`
 	// ByPart holds the longest time without a success for each member. If the load has several
 	// operations, it also holds this time for each operation.
 	ByPart []PartOutage `json:"outages,omitempty"`
-	// Clients summarizes the longest times without a success of the clients of a closed loop. It is
-	// absent in an open loop, and if there were too many waits to store.
+	// Clients summarizes the outages of the single clients of a closed loop. It is absent in an
+	// open loop, and if there were too many waits to store.
 	Clients *ClientOutages `json:"clients,omitempty"`
 	// Watch reports on watch events. It is nil if no watcher received an event in the window.
 	// Leases reports on expired leases. It is nil if no lease expired.
@@ -239,9 +243,9 @@ func medianAndMax(all []float64) string {
 	return fmt.Sprintf("%s (median; at most %s)", text.MeasuredSeconds(all[len(all)/2]), text.MeasuredSeconds(all[len(all)-1]))
 }
 
-// spanSlack is a time before and after a fault that also counts as within the fault. An operation
-// that failed because of the fault was due before the fault began, and the clocks of different logs
-// do not agree exactly.
+// spanSlack is the length of two periods that count as part of a fault: one before it and one after
+// it. An operation that failed because of the fault was due before the fault began, and the clocks
+// of different logs do not agree exactly.
 const spanSlack = time.Second
 
 // InFault reports whether a time, in seconds after the start of the window, is within a fault. A

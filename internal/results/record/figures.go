@@ -67,8 +67,8 @@ type Figure struct {
 	SumsMembers     bool         // the figure is a sum over all members
 
 	readValue func(*Trial) Value // returns the value; recorded(Field) by default
-	// Times is the distribution to which the figure belongs. The figure is the percentile
-	// Percentile if Percentile is set, and otherwise the statistic that point returns.
+	// Times is the distribution to which the figure belongs. If Percentile is set, the figure is
+	// this percentile. Otherwise, it is the statistic that the function `point` returns.
 	Times      *Distribution
 	Percentile float64
 	point      func(Times) measure.Figure
@@ -133,8 +133,9 @@ func (f *Figure) Cell(t *Trial) string {
 	return strconv.FormatFloat(v.Number, 'f', -1, 64)
 }
 
-// Find returns the figure with a name. Apart from the figures in the registry, it finds every
-// percentile of a distribution that is below 100 and has at most three decimals.
+// Find returns the figure with the given name. Apart from the figures in the registry, it finds
+// each percentile of a distribution. Such a percentile must be below 100 and have at most three
+// decimals.
 func Find(name string) (Figure, bool) {
 	all := Figures()
 	if i := slices.IndexFunc(all, func(f Figure) bool { return f.Name == name }); i >= 0 && name != "" {
@@ -157,7 +158,7 @@ func Find(name string) (Figure, bool) {
 	return Figure{}, false
 }
 
-// Registered returns the figure with a name that Find must know. It panics if Find does not.
+// Registered returns the figure with the given name. It panics if Find does not find the figure.
 func Registered(name string) Figure {
 	f, ok := Find(name)
 	if !ok {

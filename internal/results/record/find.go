@@ -19,8 +19,8 @@ type UnreadableFolder struct {
 }
 
 // FindRuns returns the run directories in a folder and in its subfolders, in alphabetical order. It
-// does not follow links, and does not search inside run directories. It skips subfolders that cannot
-// be read, so that they do not hide the other runs, and returns them as skipped.
+// does not follow links, and does not search inside run directories. It skips subfolders that
+// cannot be read, so that they do not hide the other runs, and returns them as skipped.
 func FindRuns(dir string) (all []string, skipped []UnreadableFolder, err error) {
 	return findRuns(dir, os.ReadDir)
 }

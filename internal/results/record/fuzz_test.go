@@ -14,7 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// seconds returns the contents of two files of a trial that has recorded a few seconds.
+// seconds returns the contents of two files of a trial in which a few seconds of load were
+// recorded.
 func seconds(tb testing.TB) (hlog, timeline []byte) {
 	tb.Helper()
 	l := newLoad(1, 0.3, true)

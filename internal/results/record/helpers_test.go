@@ -17,8 +17,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 
 const leaderID, followerID = 0x8e9e05c52164694d, 0xfd422379fda50e48
 
-// load simulates the output of a generator. It records the same random operations in two forms: as
-// seconds and as totals.
+// load simulates the output of a generator. It records the same random operations in two forms:
+// separately for each second, and as totals.
 type load struct {
 	rng     *rand.Rand
 	seconds []*measure.Second
@@ -35,7 +35,7 @@ func newLoad(seed uint64, failures float64, open bool) *load {
 	}
 }
 
-// phase adds seconds to a phase. Each second has at most perSecond operations.
+// phase adds the data of several seconds to a phase. Each second has at most perSecond operations.
 func (l *load) phase(p measure.Phase, seconds, perSecond int) {
 	t := l.totals[p]
 	t.Seconds = float64(seconds)
@@ -151,7 +151,7 @@ func newRun(t *testing.T) *Writer {
 	return w
 }
 
-// write records the load's seconds with a trial's writer.
+// write passes the data of each second of the load to a trial's writer.
 func (l *load) write(t *testing.T, tw *TrialWriter) {
 	t.Helper()
 	must(t, tw.Begin(measure.Warmup, noon))

@@ -130,8 +130,8 @@ func hlogHead(out io.Writer, started, base time.Time) error {
 	return w.OutputLegend()
 }
 
-// hlogSecond appends a line for each histogram of one second. start is the number of seconds after
-// the log's base time, and length is in seconds.
+// hlogSecond appends a line for each histogram in the data of one second. start is the number of
+// seconds after the log's base time, and length is in seconds.
 func hlogSecond(b []byte, e *encoder, s *measure.Second, start, length float64) ([]byte, error) {
 	var err error
 	put := func(tag Tag, h *measure.Histogram) {

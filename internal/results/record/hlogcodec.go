@@ -109,8 +109,8 @@ type decoder struct {
 	payload bytes.Buffer
 }
 
-// read decodes a histogram from base64. It is many times faster than the library. If quick cannot
-// decode the data, read calls the library to get an error with the reason.
+// read decodes a histogram from base64. It is many times faster than the library. If decodeFast
+// cannot decode the data, read calls the library to get an error with the reason.
 func (d *decoder) read(text []byte, steps *measure.Steps) error {
 	if d.decodeFast(text, steps) {
 		return nil

@@ -71,7 +71,7 @@ func TestJavaReadsTheHistogramLog(t *testing.T) {
 		if err != nil || tag.Phase != measure.Measured {
 			continue // a heading, or a tag of the warm-up
 		}
-		if tag.Kind != kv.Put { // compare only puts, because each start of Java takes long
+		if tag.Kind != kv.Put { // compare only puts, because starting Java takes a long time
 			gets++
 			continue
 		}
@@ -79,15 +79,15 @@ func TestJavaReadsTheHistogramLog(t *testing.T) {
 		ours := Merge(files.Intervals, func(of Tag) bool { return of == tag })
 		checkJava(t, tag.String(), processLog(t, log, "-tag", tag.String(), "-csv", "-outputValueUnitRatio", "1"), ours)
 	}
-	// There are three tags for which the test runs Java: two times of puts, and lateness. There are
-	// four tags of gets: two times in each of two terms.
+	// The test runs Java for three tags: the response time of puts, the service time of puts, and
+	// the lateness. The gets have four tags: response time and service time, in each of two terms.
 	if tags != 3 || gets != 4 {
 		t.Errorf("the Java tool lists %d and %d tags of the window, not 3 and 4", tags, gets)
 	}
 }
 
 // checkJava compares the lines that the tool printed with a histogram. Each line has a value, the
-// share of values up to this value, their count, and 1/(1 - share).
+// share and the number of recorded values up to this value, and 1/(1 - share).
 func checkJava(t *testing.T, tag, printed string, ours *measure.Histogram) {
 	t.Helper()
 	_, table, _ := strings.Cut(printed, `"Value"`)

@@ -74,10 +74,10 @@ func completeLine(data []byte, atEOF bool) (advance int, token []byte, err error
 	return advance, token, err
 }
 
-// scanHlog calls the function `visit`, in order, for the intervals for whose tags the function
-// `accept` returns true. Decoding the log of a long trial takes seconds. Therefore, one goroutine
-// reads lines, and several goroutines decode batches of lines. (The library's reader truncates
-// times to milliseconds and always decodes all intervals.)
+// scanHlog calls the function `visit` for the intervals, in order. It skips an interval if the
+// function `accept` returns false for the interval's tag. Decoding the log of a long trial takes
+// seconds. Therefore, one goroutine reads lines, and several goroutines decode batches of lines.
+// (The library's reader truncates times to milliseconds and always decodes all intervals.)
 func scanHlog(lines *bufio.Scanner, accept func(Tag) bool, visit func(*Interval) error) error {
 	n := runtime.GOMAXPROCS(0) + 1 // one more than can be decoded at a time, because one batch is passed to `visit`
 	free, full, stop := make(chan *batch, n), make(chan *batch, n), make(chan struct{})
@@ -203,7 +203,8 @@ func (b *batch) decode() {
 	}
 }
 
-// maxSeconds is far above any time in a run. Times below it fit into a number of nanoseconds.
+// maxSeconds is far above any time in a run. Times below this limit, in nanoseconds, fit into an
+// int64.
 const maxSeconds = 9e9
 
 // decode parses the text "start,length,max,histogram". In this text, start is the number of seconds

@@ -34,7 +34,7 @@ type ClockReading struct {
 // on this host.
 type ByHost struct {
 	Name string `json:"name"`
-	// Lost is a sentence if the host was lost before the end of the load, and absent otherwise. It
+	// Lost is absent unless the host was lost before the end of the load. It is a sentence that
 	// states the reason and lists the members on the host.
 	Lost          string `json:"lost,omitempty"`
 	Machine       string `json:"machine"` // name of the row in machines.csv that describes the host's machine
@@ -58,8 +58,9 @@ type ByHost struct {
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds"`
 }
 
-// ClockChanges reports how the controller's clock was set during a trial. The times in the record
-// do not follow these changes: they continue the clock as it was when the process started.
+// ClockChanges reports how the controller's clock was set during a trial. These changes do not
+// affect the times in the record, which are based on the clock's setting at the start of the
+// process.
 type ClockChanges struct {
 	Count         int   `json:"times"`  // number of times that the clock was set; the clock is checked once per second
 	ClockChangeNS int64 `json:"set_ns"` // sum of these changes; negative if the clock was set back

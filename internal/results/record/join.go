@@ -56,7 +56,7 @@ func Join(runs []*Run) (*Run, error) {
 	return all, nil
 }
 
-// partNames returns a unique name for each part (UniqueNames). It returns an error if a run is
+// partNames returns a unique name for each part; see UniqueNames. It returns an error if a run is
 // specified twice.
 func partNames(runs []*Run) ([]string, error) {
 	for i, r := range runs {
@@ -73,7 +73,7 @@ func partNames(runs []*Run) ([]string, error) {
 
 // UniqueNames returns a unique name for each run. It uses the names of the runs if they are unique,
 // otherwise the names of the runs' folders if these are unique, and otherwise the paths of the
-// folders. If two paths are equal, twice is this path.
+// folders. If two paths are equal, the result `twice` is this path, and otherwise it is empty.
 func UniqueNames(runs []*Run) (names []string, twice string) {
 	for _, nameOf := range []func(*Run) string{
 		func(r *Run) string { return r.Name },
@@ -155,8 +155,8 @@ func (r *Run) copyAsPart(name string, shared map[string]bool) *Run {
 	return &p
 }
 
-// renumber gives the trials of a part new numbers, which start at before + 1. It returns the number
-// of different numbers.
+// renumber gives the trials of a part new numbers, which start at before + 1. It returns how many
+// different numbers the part has.
 func (r *Run) renumber(before int) int {
 	numbers := make([]int, 0, len(r.Trials))
 	for i := range r.Trials {

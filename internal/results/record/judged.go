@@ -76,9 +76,9 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 }
 
 // memberWork returns upper bounds for two numbers: the share of the machine's CPU time that the
-// members used, and the members' CPU time per operation in nanoseconds. If the members' processes
-// are not known, it attributes all CPU time to the members that neither the generator nor other
-// programs used. Both results are 0 if they are not known.
+// members used, and the members' CPU time per operation in nanoseconds. If the resource use of the
+// members' processes is not known, all CPU time that neither the generator nor other programs used
+// is attributed to the members. Both results are 0 if they are not known.
 func (t *Trial) memberWork() (share, operation float64) {
 	if t.Machine == nil || t.Machine.CPUs <= 0 || t.Seconds <= 0 || t.Completed == 0 || t.BusyShare == nil {
 		return 0, 0
@@ -140,7 +140,7 @@ func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
 }
 
 // alwaysMissing lists the kinds of operations that read or delete keys, but never found a key. Each
-// kind has its number of operations.
+// entry also has the number of operations of this kind.
 func alwaysMissing(m *measure.Totals) (list []string) {
 	var done [kv.NumKinds]uint64
 	for _, c := range m.Cells {

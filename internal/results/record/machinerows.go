@@ -8,8 +8,8 @@ import (
 )
 
 // Names of rows in machines.csv that do not describe a member. A row of a disk, a program or a
-// network has a prefix, followed by the name of the disk, program or network. If this is not on the
-// generator's machine, " of " and the name of the machine follow.
+// network has a prefix, followed by the name of the disk, program or network. If the disk, program
+// or network does not belong to the generator's machine, " of " and the name of its machine follow.
 const (
 	GeneratorName = "generator" // the process of quorumbench
 	MachineName   = "machine"   // the generator's machine
@@ -31,8 +31,8 @@ const (
 	NetworkRow                     // a network that hosts on the machine use instead of the machine's own network
 )
 
-// OtherMachine returns the name of the row for a host's machine, if this is not the generator's
-// machine.
+// OtherMachine returns the name of the row for the machine of a host. The row of the generator's
+// machine has the name MachineName instead.
 func OtherMachine(host string) string { return MachineName + " " + host }
 
 // OtherGenerator returns the name of the row for a quorumbench process that generates load on
@@ -131,9 +131,9 @@ type NetworkUse struct {
 	Received, ReceivedPackets, Sent, SentPackets, Loopback, LoopbackPackets float64
 	// The first three are TCP counters: segments on all interfaces, retransmitted segments (for a
 	// process, only its own), and connections that were not accepted in time. The other fields are
-	// values now. Sockets is the number of connections, and SocketBytes is the number of bytes in
-	// their buffers. For a process, SendQueue and ReceiveQueue are the bytes that wait to be sent
-	// and to be read.
+	// not counters, but current values ("now"). Sockets is the number of connections, and
+	// SocketBytes is the number of bytes in their buffers. For a process, SendQueue and
+	// ReceiveQueue are the bytes that wait to be sent and to be read.
 	Segments, Retransmitted, ListenDrops, Sockets, SocketBytes, SendQueue, ReceiveQueue float64
 }
 

@@ -40,8 +40,8 @@ type Observed struct {
 	DataDir             *DataDir
 	Replay              *Replay // nil unless a recording was replayed
 	// WarmupSeconds is the length of the warm-up, or nil if it is not known. Steady reports whether
-	// throughput was steady at the end of the warm-up. It is nil if the warm-up did not wait for a
-	// steady throughput, for example in an open loop.
+	// throughput was steady at the end of the warm-up. Steady is nil if the warm-up did not wait
+	// for a steady throughput, for example in an open loop.
 	WarmupSeconds *float64
 	Steady        *bool
 	// Store is the resource use of the members' processes during the window. It is nil if they do

@@ -40,7 +40,7 @@ func callBoth[T any](first, second func(T)) func(T) {
 }
 
 // Members passes the states of the cluster's members to the observer. The record does not contain
-// them; it contains the events that follow from them.
+// these states, but only the events that result from changes of state.
 func (t *TrialWriter) Members(all []MemberState) {
 	if t.w.observer.Members != nil {
 		t.w.observer.Members(all)

@@ -37,7 +37,7 @@ func TestOpenExplainsErrors(t *testing.T) {
 	sentence(t, err, "not a run directory")
 }
 
-// A later version may add fields without changing the schema's number (docs/upgrading.md).
+// A later version may add fields without changing the schema's number; see docs/upgrading.md.
 func TestOpenIgnoresFieldsOfLaterVersions(t *testing.T) {
 	dir := t.TempDir()
 	const contents = `{"schema":"quorumbench/run/2","state":"complete","name":"later","new":{"a":[1]},"trials":[{"schema":"quorumbench/trial/2","new":1,"name":"put"}]}`
@@ -131,8 +131,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Figures that depend on failed operations and figures with too few samples can still be
-// distinguished after writing and reading.
+// A figure can be missing because it depends on failed operations, or because there are too few
+// samples. Writing and reading preserves this reason.
 func TestTimesPreserveFailures(t *testing.T) {
 	for _, n := range []uint64{0, 1, 9, 10, 50, 100, 999, 1000, 10_000} {
 		for _, failed := range []uint64{0, 1, 10, 11, n / 100, n / 2, n} {

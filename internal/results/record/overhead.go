@@ -100,8 +100,8 @@ func overheadOf(d *measure.Disturbance, response *measure.Histogram, connectionW
 }
 
 // conserved returns a lower bound for GeneratorOverhead.ConservedShare. It assumes the worst case
-// in two respects. When CPU limits stopped the event loops, all their clients were stopped. If the
-// members are not known to have used the CPUs at a time, the time counts as the generator's.
+// in two respects. First, while CPU limits stopped an event loop, all clients of the loop had to
+// wait. Second, the members used the CPUs only in the time for which this is known.
 func (a *GeneratorOverhead) conserved(throttledShare float64) float64 {
 	if a.MeanNS <= 0 || a.RanForLoad == nil {
 		return 0

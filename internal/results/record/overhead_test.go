@@ -81,8 +81,8 @@ func TestConserved(t *testing.T) {
 		if math.Abs(e.Throughput-tt.throughput) > 0.002 {
 			t.Errorf("%s: throughput may be %.3f too low, want %.3f", tt.what, e.Throughput, tt.throughput)
 		}
-		// The undisturbed times do not contain the time that is not conserved. Therefore, a time of
-		// 10 ms is longer than its undisturbed time by this factor.
+		// The undisturbed times do not contain the time that is not conserved. Therefore, the
+		// measured 10 ms are longer than the undisturbed time by the share `want`.
 		if want := 10/(8+2*(1-tt.throughput/0.2)) - 1; math.Abs(e.ForFigure("p50")-want) > 0.005 {
 			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.ForFigure("p50"), want)
 		}

@@ -42,7 +42,7 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 
 // FindRecovery sets the recovery of all faults that were injected. It must be called after
 // FindOutages. open reports whether the load is an open loop. The function `name` returns the name
-// of the member with a number, or "" if the member has no name.
+// of the member with the given number, or "" if the member has no name.
 func FindRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
 	since := 0.0
 	for i := range all {
@@ -134,8 +134,9 @@ func findThroughputRecovery(done []uint32, since, began, until int, open bool) (
 	return at, mean > 0 && at <= last
 }
 
-// findP99Recovery returns the time after which the p99 of every second is within bounds. If all
-// seconds are within bounds, this is the start of the fault.
+// findP99Recovery returns the time after which the p99 of every whole second is at most the limit.
+// If this is true for all whole seconds since the start of the fault, it returns the start of the
+// fault.
 func findP99Recovery(all []measure.Figure, since, began, until float64) (at float64, ok bool) {
 	var before []float64
 	for i := int(math.Ceil(since)); i+1 <= int(began); i++ {

@@ -88,8 +88,9 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 	f := p.faults(false, done(7.99, 10.2))[0]
 	isKnown(t, "the outage", f.Outage, 1, 0.003)
 	isKnown(t, "its beginning", f.OutageStart, 8.5, 0.003)
-	// Throughput counts as recovered when the following second has at least 95 % of the usual
-	// operations. If the rate is halved for 0.1 s of this second, exactly 5 % are missing.
+	// Throughput counts as recovered at a time if the interval of one second after it has at least
+	// 95 % of the usual operations. If the rate is halved for 0.1 s of this interval, exactly 5 %
+	// are missing.
 	isKnown(t, "throughput back", f.ThroughputRecoveredAt, 10.9, 0.03)
 	isKnown(t, "p99 back", f.P99RecoveredAt, 12, 0)
 	if len(f.ByPart) != 4 {
@@ -234,11 +235,11 @@ func TestOutagesOfClients(t *testing.T) {
 		return measure.ClientGap{Client: client, Gap: measure.Gap{From: from, To: to}}
 	}
 	c := &measure.WindowTimeline{Clients: 5, Waits: []measure.ClientGap{
-		gap(0, 100, 400),                       // 300 ms, and over before the fault
+		gap(0, 100, 400),                       // 300 ms; ended before the fault
 		gap(1, 1900, 4100), gap(1, 4200, 4700), // the longer one counts
 		gap(2, 2100, 2390),                     // not longer than before the fault
 		gap(3, 2500, 9000),                     // lasts beyond the next fault
-		gap(4, 4950, 7000), gap(0, -700, 2500), // one begins after the next fault, and the other before the window
+		gap(4, 4950, 7000), gap(0, -700, 2500), // the first is too short until the next fault, and the second begins before the window
 	}}
 	want := ClientOutages{Clients: 5, Median: 0, Worst: 2.5, UnfinishedOutages: 1}
 	if got := clientOutages(c, 0, 2, 5); got == nil || *got != want {

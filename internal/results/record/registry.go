@@ -30,8 +30,8 @@ var Figures = sync.OnceValue(func() []Figure {
 	return all
 })
 
-// due and expected are totals of which other figures are parts. These figures can be printed as
-// shares.
+// The variables due and expected are totals. Other figures are parts of these totals, and can be
+// printed as shares of them.
 var (
 	due      = &Total{Count: func(t *Trial) uint64 { return t.Due }, ZeroReason: "no operation was due"}
 	expected = &Total{Count: func(t *Trial) uint64 { return t.Watch.Expected }, ZeroReason: "no event was expected"}

@@ -46,8 +46,8 @@ type Replay struct {
 	InterArrival *GapErrors `json:"inter_arrival_error,omitempty"`
 }
 
-// GapErrors summarizes the differences between the times between calls in the replay and the
-// recorded times, in nanoseconds.
+// GapErrors summarizes how much the times between calls in the replay differ from those in the
+// recording, in nanoseconds.
 type GapErrors struct {
 	Count uint64 `json:"count"` // number of pairs of successive calls in which neither call waited
 	P50   int64  `json:"p50_ns"`

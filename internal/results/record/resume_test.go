@@ -122,8 +122,9 @@ func TestResumedRunKeepsCompletedTrials(t *testing.T) {
 	sentence(t, err, "is complete, so nothing is left to resume")
 }
 
-// If a killed run is resumed, the trials in its journal do not reappear later, and neither do
-// folders that run.json does not mention.
+// If a killed run is resumed, the completed trial in its journal is kept, and the incomplete trial
+// in the journal does not reappear later. The folder of the incomplete trial, and a folder that
+// run.json does not mention, are moved to incompleteFolder.
 func TestResumedRunIncludesTheJournal(t *testing.T) {
 	dir := cutOff(t)
 	run, err := Open(dir)

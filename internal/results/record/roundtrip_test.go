@@ -155,7 +155,8 @@ func checkTimeline(t *testing.T, rows []Row, seconds []*measure.Second) {
 	}
 }
 
-// known returns f without the mark of a failed figure. The timeline does not contain this mark.
+// known removes the mark of a failed figure from f, because the timeline does not contain this
+// mark.
 func known(f measure.Figure) measure.Figure { f.Failed = false; return f }
 
 // rounded returns a summary in whole nanoseconds, which is the precision of the files.
@@ -201,8 +202,8 @@ func TestLibraryReadsTheLog(t *testing.T) {
 		if h.Tag() != want.String() || strings.ContainsAny(h.Tag(), " ,/") || !h.Equals(want.AddTo(nil)) {
 			t.Errorf("interval %d is %s, want %s", i, h.Tag(), want)
 		}
-		// The library truncates times to milliseconds, so its arithmetic can make a start 1 ms too
-		// early.
+		// The library truncates times to milliseconds, so the start time that it computes can be
+		// too early by 1 ms.
 		if off := want.Start.UnixMilli() - h.StartTimeMs(); off < 0 || off > 1 {
 			t.Errorf("%s starts at %d, want %s", h.Tag(), h.StartTimeMs(), want.Start)
 		}

@@ -181,7 +181,7 @@ func (d *Durability) P50() measure.Figure {
 }
 
 // P99 returns the 99th percentile of the time of fdatasync. The figure is known only if at least
-// ten samples are beyond it.
+// ten samples are above this percentile.
 func (d *Durability) P99() measure.Figure {
 	if d.FdatasyncP99NS == nil || !measure.Supports(99, uint64(max(d.Fdatasyncs, 0))) {
 		return measure.Figure{}
@@ -189,9 +189,9 @@ func (d *Durability) P99() measure.Figure {
 	return measure.Figure{NS: float64(*d.FdatasyncP99NS), Known: true}
 }
 
-// ID is the number by which a store identifies a member. Files contain the number in hexadecimal,
-// which is how the stores print it. A reason for the text is that some JSON parsers cannot
-// represent 64-bit numbers.
+// ID is the number by which a store identifies a member. Files contain the number as hexadecimal
+// text, for two reasons: the stores print it in this form, and some JSON parsers cannot represent
+// 64-bit numbers.
 type ID uint64
 
 // String returns the number in hexadecimal.

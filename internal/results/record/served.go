@@ -186,7 +186,8 @@ type ByMember struct {
 	Endpoint string `json:"endpoint,omitempty"`
 	ID       ID     `json:"id"`
 	// Operations is the number of operations due in the window that completed, and Errors is the
-	// number that failed. Share is the share of both together in the operations at all members.
+	// number that failed. Share is the sum of Operations and Errors, divided by the total of this
+	// sum over all entries.
 	Operations uint64  `json:"operations"`
 	Errors     uint64  `json:"errors"`
 	Share      float64 `json:"share"`
@@ -222,12 +223,12 @@ type MemberConnections struct {
 type ServiceWhileLost struct {
 	Seconds int `json:"seconds"`
 	// PerSecond is the throughput of all members in these seconds. PerSecondOtherwise is their
-	// throughput in the other whole seconds of the window. It is null if there are no other
-	// seconds.
+	// throughput in the other whole seconds of the window. PerSecondOtherwise is null if there are
+	// no other seconds.
 	PerSecond          float64  `json:"operations_per_second"`
 	PerSecondOtherwise *float64 `json:"operations_per_second_otherwise"`
 	// Shares holds the share of each member, by the member's name, in the operations that were due
-	// in these seconds. Only operations count that a known member served.
+	// in these seconds. The shares cover only operations that a known member served.
 	Shares map[string]float64 `json:"shares"`
 }
 
@@ -240,7 +241,7 @@ type DoneCounts struct {
 	ByMember map[uint64][]uint64
 }
 
-// add adds a second of the window.
+// add adds the counts of one second of the window.
 func (a *DoneCounts) add(s *measure.Second) {
 	a.Total = addAtIndex(a.Total, s.Index, s.Done)
 	for _, c := range s.Cells {

@@ -12,10 +12,10 @@ var threeMembers = []Member{
 	{ID: 11, Name: "m1", Endpoint: "127.0.0.1:1"}, {ID: 12, Name: "m2", Endpoint: "127.0.0.1:2"}, {ID: 13, Name: "m3", Endpoint: "127.0.0.1:3"},
 }
 
-// lossOf returns ten seconds in which three members serve 90 operations per second, with equal
-// shares. m2 loses its connections at 3.2 s and gets them back at 6.5 s. In the whole seconds
-// between these times, only m1 and m3 serve operations: together 60 per second, of which m1 serves
-// twice as many as m3.
+// lossOf returns the data of a ten-second window in which three members serve 90 operations per
+// second, with equal shares. m2 loses its connections at 3.2 s and gets them back at 6.5 s. In the
+// whole seconds between these times, only m1 and m3 serve operations: together 60 per second, of
+// which m1 serves twice as many as m3.
 func lossOf() (*measure.Totals, *DoneCounts) {
 	m, a := &measure.Totals{Seconds: 10}, &DoneCounts{}
 	for i := range 10 {
@@ -87,7 +87,8 @@ func TestByMember(t *testing.T) {
 }
 
 // If the connections to a member never come back, WhileLost covers the time until the end of the
-// window. If they come back and there is no whole second in between, WhileLost is null.
+// window. If they come back, and there is no whole second between the loss and the return,
+// WhileLost is null.
 func TestServiceWhileLostHasBounds(t *testing.T) {
 	m, a := lossOf()
 	links := func() *MemberConnections {
@@ -109,7 +110,7 @@ func TestServiceWhileLostHasBounds(t *testing.T) {
 	if l := links(); l.WhileLost != nil {
 		t.Errorf("%+v", l.WhileLost)
 	}
-	// If connections were not counted, operations still are. If a member is missing from the
+	// Operations are counted even if connections were not counted. If a member is missing from the
 	// status, its endpoint is used as its name.
 	m.Links = nil
 	r := NewTrial(conditions(), Observed{Members: threeMembers}, m, nil, roles)

@@ -25,8 +25,8 @@ type Start struct {
 	SetAsideFolders []string `json:"aside,omitempty"`
 }
 
-// CommandLineSettings holds the changes that the command line made to the scenario, and its other
-// settings. It excludes Scale and RepeatRule, for which Run has fields.
+// CommandLineSettings holds the changes that the command line made to the scenario, and the other
+// settings on the command line. It excludes Scale and RepeatRule, for which Run has fields.
 type CommandLineSettings struct {
 	Store   string `json:"store,omitempty"`
 	Version string `json:"version,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// StoreCosts holds the costs of the writes in the window to the members: in total and per key,
-// summed over all members. Costs that are not known are null.
+// StoreCosts holds the costs that the writes in the window caused at the members: in total and per
+// key, summed over all members. Costs that are not known are null.
 type StoreCosts struct {
 	// KeysWritten is the number of keys that the operations done in the window wrote or deleted.
 	// UserBytes is the total size of these keys and their values.

@@ -17,8 +17,9 @@ type Row struct {
 	Second                                   int
 	Due, Done, OK, Misses, Conflicts, Errors uint64
 	ErrorsByKind                             map[string]uint64 // if the row was read from a file, it contains only counts above 0
-	// Stale and Unverifiable are the numbers of reads with this outcome that were due in the
-	// second. KeysRead is the number of keys that the reads done in the second returned.
+	// Stale and Unverifiable are the numbers of reads that were due in this second and had this
+	// outcome. KeysRead is the number of keys in the results of the reads that completed in this
+	// second.
 	Stale, Unverifiable, KeysRead uint64
 	// P50, P99, P999 and Max are statistics of the response times in this second. If a cell is
 	// empty, the statistic is not known.

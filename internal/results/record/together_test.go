@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// StartSpreadNS is the time within which half of the workers started their windows, after the first
-// worker did. LastToBegin returns the worker that started last.
+// StartSpreadNS is the time from the start of the first worker's window until half of the workers
+// had started their windows. LastToBegin returns the worker that started last.
 func TestStartSpreadOfWorkers(t *testing.T) {
 	for spread, began := range map[int64][]int64{4: {9, 4, 0}, 2: {0, 2, 900, 3}, 7: {7}} {
 		var trial Trial

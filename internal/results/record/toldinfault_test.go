@@ -36,7 +36,7 @@ func TestWatchRecovery(t *testing.T) {
 			s.SlotDetail.AddLeaseEnd(7, true, 500_000_000)
 			s.SlotDetail.AddLeaseEnd(9, false, 500_000_000)
 		case 5:
-			s.SlotDetail.AddLeaseEnd(7, true, 500_000_000) // another event loop noticed the end of the same lease later; it must not count twice
+			s.SlotDetail.AddLeaseEnd(7, true, 500_000_000) // another event loop noticed the end of the same lease later; this lease must not count twice
 		case 8:
 			s.SlotDetail.CountWatcherEnd(false, 0)
 		}

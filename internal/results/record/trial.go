@@ -21,8 +21,8 @@ type Trial struct {
 	Seconds float64    `json:"seconds"`       // the window's length
 
 	// ActualWarmupSeconds is the length of the warm-up in seconds. WarmupSteady reports whether
-	// throughput was steady at the end of the warm-up. It is null if the warm-up did not wait for a
-	// steady throughput.
+	// throughput was steady at the end of the warm-up. WarmupSteady is null if the warm-up did not
+	// wait for a steady throughput.
 	ActualWarmupSeconds *float64 `json:"warmup_seconds_run"`
 	WarmupSteady        *bool    `json:"warmup_steady"`
 

@@ -18,8 +18,8 @@ import (
 )
 
 // stall returns the standard example of coordinated omission: for 10 s, 1,000 operations per second
-// become due. Each operation takes 2 ms, but once the store stalls for one second. In this second,
-// 1,000 of the 10,000 operations become due. They wait until the stall ends.
+// become due. Each operation takes 2 ms, except that the store stalls once, for one second. 1,000
+// of the 10,000 operations become due during the stall, and wait until it ends.
 func stall() *measure.Totals {
 	t := &measure.Totals{Seconds: 10, LongestGap: 1, MeanInFlight: 52, Tally: measure.Tally{Due: 10_000, Done: 10_000, Lateness: measure.NewHistogram()}}
 	t.Outcomes[kv.OK] = 10_000

@@ -93,8 +93,8 @@ func (t *TrialWriter) openFiles() (err error) {
 // Dir returns the trial's folder.
 func (t *TrialWriter) Dir() string { return t.dir }
 
-// Begin writes the time at which a phase began. It must be called before Second is first called for
-// this phase.
+// Begin writes the time at which a phase began. It must be called before the first call of the
+// method Second for this phase.
 func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	return t.withLock(func() error {
 		t.start[phase] = at
@@ -111,16 +111,17 @@ func (t *TrialWriter) Begin(phase measure.Phase, at time.Time) error {
 	})
 }
 
-// End stores the time at which a phase ended. Second needs this time to compute the length of the
-// last second. End may be called before Second is called for the phase, or not at all.
+// End stores the time at which a phase ended. The method Second needs this time to compute the
+// length of the phase's last interval, which may be shorter than one second. End may be called
+// before the first call of Second for the phase, or not at all.
 func (t *TrialWriter) End(phase measure.Phase, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end[phase] = at
 }
 
-// Second records one second. The data of all event loops must already be merged. Second does not
-// modify s.
+// Second records the data of one second. The data of all event loops must already be merged. Second
+// does not modify s.
 func (t *TrialWriter) Second(s *measure.Second) error {
 	return t.withLock(func() error {
 		from := t.start[s.Phase]

@@ -36,8 +36,8 @@ type Usage struct {
 	BusyShare    *float64 `json:"busy_cpu_share"`
 	ForeignShare *float64 `json:"foreign_cpu_share"`
 	// WakeDelayNS is the total delay with which the generator's event loops woke up. Overhead
-	// reports how much time the generator added to operations. It is null if this time was not
-	// sampled.
+	// reports how much time the generator added to operations. Overhead is null if this time was
+	// not sampled.
 	WakeDelayNS       int64              `json:"paused_ns"`
 	Overhead          *GeneratorOverhead `json:"generator_added"`
 	MeanPausedClients float64            `json:"mean_paused_clients"`

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// If a worker has sent its part of a total before the other workers, its clients stop. This is not
-// a defect.
+// If a worker has sent its part of the total number of operations, its clients stop, even while
+// other workers still send operations. This is not a defect.
 func TestClientsOutsideTheirWorkersWindow(t *testing.T) {
 	trial := Trial{Seconds: 0.5, Parts: Parts{ByWorker: []ByWorker{{Clients: 2, Seconds: 0.5}, {Clients: 2, Seconds: 0.125}, {Clients: 3, Seconds: 0.6}, {Seconds: 0.1}}}}
 	if got := trial.meanInactiveClients(); math.Abs(got-1.5) > 1e-9 {

@@ -96,8 +96,8 @@ func locks(l *record.LockVerification) string {
 	return words
 }
 
-// medianAndMax returns the median and the maximum of count values. It omits the median if the
-// values are too few for it.
+// medianAndMax returns the median and the maximum of a distribution as text. The parameter `count`
+// is the number of values. If there are too few values, the median is omitted.
 func medianAndMax(s *record.Spread, count uint64) string {
 	words := "max " + text.Duration(float64(s.Max))
 	if p50, ok := s.Percentile(50, count); ok {

@@ -62,8 +62,8 @@ func calibrationParts(out layout, c *record.Calibration) {
 	}
 }
 
-// roundsCells returns the cells for a figure that was measured in several rounds. The first cell
-// contains the parameter `label`.
+// roundsCells returns the cells for a figure that was measured in several rounds. The text of the
+// first cell is `label`.
 func roundsCells(label string, rounds *record.RoundsSummary, format func(float64) string) []string {
 	if rounds == nil {
 		return []string{label, text.Dash, text.Dash, text.Dash}

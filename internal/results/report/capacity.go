@@ -13,7 +13,7 @@ import (
 
 // Capacity reports the results of a run's capacity searches: the intervals, the reason why each
 // search ended, and the curves of response time over rate. For a single search, the JSON is one
-// object. If the run searched the capacity for each value of a parameter, the field `searches`
+// object. If the run searched for the capacity at each value of a parameter, the field `searches`
 // contains an object for each value. dir is the path of the run directory.
 func Capacity(all *size.CapacityFindings, dir string) Finding {
 	return Finding{
@@ -89,8 +89,8 @@ func capacitiesTable(all *size.CapacityFindings) *Table {
 	return g
 }
 
-// capacityParts reports one search. If the run has a search for each value of a parameter,
-// parameter is the name of the parameter; otherwise it is empty.
+// capacityParts reports one search. If the run has a search for each value of a parameter, the
+// argument `parameter` is the name of this parameter; otherwise it is empty.
 func capacityParts(out layout, f *size.CapacityFinding, parameter string) {
 	out.addLines(CapacitySentences(f)...)
 	if len(f.AllTrials) > 0 {
@@ -145,8 +145,8 @@ func capacityCurve(f *size.CapacityFinding) *Table {
 // columns with the purpose and the verdict follow.
 const objectiveTitle = "objective"
 
-// pointTones returns the tones of the cells for one trial of a search. before is the number of
-// cells before the column objectiveTitle.
+// pointTones returns the tones of the cells for one trial of a search. The parameter `before` is
+// the number of cells to the left of the column objectiveTitle.
 func pointTones(p *size.CapacityPoint, before int) []text.Tone {
 	objective := text.Bad
 	switch {

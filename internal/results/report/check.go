@@ -225,8 +225,8 @@ func diskParts(out layout, c *analyze.DiskCheck) {
 	}
 }
 
-// groupByOpinion combines stores that use the same server, and therefore have the same opinion,
-// into one entry.
+// groupByOpinion combines entries with the same text into one entry that lists all their stores.
+// Stores have the same text if they use the same server.
 func groupByOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
 	for _, o := range list {
 		at := slices.IndexFunc(out, func(g analyze.DiskOpinion) bool { return g.Text == o.Text })
@@ -302,7 +302,8 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	return o
 }
 
-// newCheckObject returns the fields that the JSON objects of all checks of a cluster begin with.
+// newCheckObject returns the first fields of a JSON object about a check. All checks of a cluster
+// begin with these fields.
 func newCheckObject(check, load string, t *record.Trial) (o record.Object) {
 	o.Add("check", check)
 	if load != "" {

@@ -12,7 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// HostsCheck reports whether hosts are good enough for each store, and the measurements.
+// HostsCheck reports the measurements of hosts, and whether the hosts are good enough for each
+// store.
 func HostsCheck(c *preflight.Check) Finding {
 	return Finding{
 		parts:  func(to layout) { hostsParts(to, c) },
@@ -20,7 +21,8 @@ func HostsCheck(c *preflight.Check) Finding {
 	}
 }
 
-// sources numbers the documents that a report cites, in the order of their first use.
+// sources lists the documents that a report cites, in the order of their first use. It assigns a
+// number to each document.
 type sources []kv.Document
 
 func (s *sources) number(d kv.Document) int {

@@ -63,7 +63,8 @@ func (c Classic) Write(w io.Writer, t *record.Trial, files *record.Files) error 
 	return err
 }
 
-// classicHashes writes the hashes of the members' data, with their total time.
+// classicHashes writes the hashes of the members' data, with the time that it took to query all
+// members.
 func classicHashes(b *bytes.Buffer, h *record.Hashes) {
 	if h == nil {
 		return

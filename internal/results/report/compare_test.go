@@ -262,8 +262,8 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	}
 }
 
-// TestTrialThatCannotBeJudgedIsNamed checks that the error lists a trial none of whose repeats
-// count, even if other trials could be judged.
+// TestTrialThatCannotBeJudgedIsNamed checks that the error lists a trial if none of its repeats
+// counts, even if other trials could be judged.
 func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 	settle.SkipUnderRace(t)
 	r, base := matrix(5, 1), matrix(5, 1)

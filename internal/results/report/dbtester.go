@@ -37,7 +37,7 @@ func Dbtester(w io.Writer, run *record.Run, out string) error {
 		if err := dbtesterFiles(d, filepath.Join(out, t.Folder)); err != nil {
 			return err
 		}
-		d.Seconds, d.Bins, d.Keys = nil, nil, analyze.KeyTable{} // these are large for a long run
+		d.Seconds, d.Bins, d.Keys = nil, nil, analyze.KeyTable{} // free this data, which is large for a long run
 		d.ServerUse.Processes, d.ServerUse.ByKey = nil, nil
 		trials = append(trials, d)
 	}
@@ -138,7 +138,7 @@ func dbtesterFiles(d *analyze.Dbtester, folder string) error {
 }
 
 // secondRows returns the rows of the time series. A cell is empty if no value was recorded for it.
-// The mean and the maximum are also empty if an operation of the second failed.
+// The mean and the maximum are also empty if an operation in that second failed.
 func secondRows(seconds []analyze.DbtesterSecond) [][]string {
 	rows := [][]string{{"UNIX-SECOND", "CONTROL-CLIENT-NUM", "MIN-LATENCY-MS", "AVG-LATENCY-MS", "MAX-LATENCY-MS", "AVG-THROUGHPUT",
 		"ERRORS", "SUCCESS-AVG-LATENCY-MS", "SUCCESS-MAX-LATENCY-MS"}}

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// twoStores returns a run of two stores. The trial of etcd takes slightly more than three seconds
-// and has an idle second. The trial of ZooKeeper has failed operations.
+// twoStores returns a run of two stores. Each trial takes 3.5 s, and in one of these seconds, no
+// operation is due. The trial of ZooKeeper has failed operations.
 func twoStores(t *testing.T) *record.Run {
 	t.Helper()
 	w, err := record.Create(t.TempDir(), "write", noon, record.Run{Name: "write", Planned: 2})

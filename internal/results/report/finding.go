@@ -23,7 +23,7 @@ import (
 type Finding struct {
 	parts  func(to layout)                                // for text and Markdown
 	object func() any                                     // for JSON
-	rows   func() (columns []string, all []record.Object) // for CSV; columns may be nil if all is not empty
+	rows   func() (columns []string, all []record.Object) // for CSV; `columns` may be nil if `all` is not empty
 }
 
 // layout receives the parts of a finding, in order.
@@ -40,7 +40,7 @@ type layout interface {
 	cells(t *Table)       // cells adds a table without heading and notes
 	inset(t *Table)       // inset adds a table that belongs to the text above it
 	section(head string, lines []string)
-	list(head string, lines []string) // list adds numbered lines below the heading head; head is empty if they belong to the text above them
+	list(head string, lines []string) // list adds numbered lines below the heading `head`, which is empty if the lines belong to the text above them
 	gap()                             // gap adds an empty line between a paragraph and the cells or block that follow, if the format needs one
 	blank()
 	places(lines ...string) // places adds paths on this machine, which only the terminal shows

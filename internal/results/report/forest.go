@@ -17,8 +17,8 @@ func Direction(better record.Direction) string {
 }
 
 // FormatJudgement formats the judgment of a change. If the change is unclear because of too few
-// repeats, the result states how many more are needed. The result does not contain other reasons
-// (analyze.Change.IntervalLackReason).
+// repeats, the result states how many more are needed. The result states no other reason; see
+// analyze.Change.IntervalLackReason.
 func FormatJudgement(c *analyze.Change) string {
 	if c.IntervalLackReason != "" {
 		return string(stats.Unclear)

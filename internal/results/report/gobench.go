@@ -68,10 +68,10 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 	return err
 }
 
-// goFigure formats a figure with its unit. If the figure is the time of a failed operation, it is
-// +Inf, so that benchstat counts it as slower than any success when it computes the median. An
-// infinite time has the unit seconds, because benchfmt converts nanoseconds to seconds only if the
-// conversion changes the number.
+// goFigure formats a figure with its unit. If the figure is the time of a failed operation, the
+// result is +Inf. benchstat then treats the value as slower than any success when it computes the
+// median. An infinite time has the unit seconds, because benchfmt converts nanoseconds to seconds
+// only if the conversion changes the number.
 func goFigure(v record.Value, unit string) string {
 	if v.Failed {
 		return "+Inf " + strings.Replace(unit, "ns", "sec", 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// HistorySchema is the schema of series over runs as JSON.
+// HistorySchema is the schema of the JSON document that contains series over runs.
 const HistorySchema = "quorumbench/history/1"
 
 // History reports series over many runs. It shows a table of the changes, a chart of each series
@@ -210,7 +210,7 @@ func historyNotes(h *history.History) (lines []string) {
 	return lines
 }
 
-// notCounted describes the points that do not count, with one line for each reason.
+// notCounted describes the points that are excluded, with one line for each reason.
 func notCounted(h *history.History) (lines []string) {
 	var order []string
 	counts, in := map[string]int{}, map[string][]string{}

@@ -144,9 +144,9 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, results []analyze.ThresholdRe
 }
 
 // ComparisonsJUnit writes comparisons in JUnit's XML format: a suite for each comparison, with a
-// test case for each metric of each trial. If failing is set, a metric that is worse is a failure,
-// and a suite has an error if it contains trials of which no change could be judged. The test case
-// of a metric is skipped if the change is unknown or unclear.
+// test case for each metric of each trial. The test case of a metric is skipped if the change is
+// unknown or unclear. The parameter `failing` has two effects: a metric that is worse is a failure,
+// and a suite has an error if it contains a trial in which no change could be judged.
 func ComparisonsJUnit(w io.Writer, all []*compare.Comparison, failing bool) error {
 	var suites []*junitSuite
 	for i, c := range all {

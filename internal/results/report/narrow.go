@@ -98,7 +98,8 @@ func (f *fitted) drop() bool {
 }
 
 // fold folds names if the table is wider than the screen. It tries smaller and smaller widths for
-// the folded names until the table fits the screen, but no width below minimum.
+// the folded names until the table fits the screen. It never tries a width below the parameter
+// `minimum`.
 func (f *fitted) fold(minimum int) {
 	if f.width() <= text.ScreenWidth {
 		return

@@ -9,8 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// RepeatProgressLines describes, for a run that repeats its trials until their figures are precise,
-// how often it repeated them and why it stopped. It returns no lines for other runs.
+// RepeatProgressLines describes a run that repeats its trials until their figures are precise. The
+// lines state how often the run repeated the trials and why it stopped. For other runs,
+// RepeatProgressLines returns no lines.
 func RepeatProgressLines(run *record.Run) (lines []string) {
 	for _, p := range run.PartsOrSelf() {
 		r := compare.RepeatProgressOfRun(p)

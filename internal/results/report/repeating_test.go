@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// repeated returns a run that repeats the trial put until its throughput is precise to 2 %. The
-// throughputs alternate between 1,000 and 1,000 × (1 + more).
+// repeated returns a run with a single trial, named "put", which it repeats until the throughput is
+// precise to 2 %. The throughputs of the repeats alternate between 1,000 and 1,000 × (1 + more).
 func repeated(repeats int, more float64, change func(*record.Run)) *record.Run {
 	run := &record.Run{State: record.Complete, RepeatRule: &record.RepeatRule{Precision: 0.02, AtMostNS: 30 * 60e9, Metrics: []string{"ops"}}}
 	for i := range repeats {

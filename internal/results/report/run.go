@@ -29,8 +29,8 @@ func Run(run *record.Run, comparisons []*compare.Comparison, dir string) Finding
 	}
 }
 
-// Recorded reports a run in the same way as the command that created it. If flags defined the load,
-// the report describes the run's only trial, without the tables for a run.
+// Recorded reports a run in the same way as the command that created the run. If flags defined the
+// load, the report describes the run's only trial, without the tables for a run.
 func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 	f := Run(run, comparisons, run.Dir)
 	if run.Scenario != "" || len(run.Trials) != 1 || len(run.Parts) > 0 {

@@ -57,8 +57,8 @@ func events(out layout, rows []*analyze.Row) {
 }
 
 // EventLines describes the events in a trial's window. It returns one line about all events, one
-// about the longest gap, one about the slowest second, and further lines if events on other hosts
-// have inexact times or if clients waited for an unresponsive member.
+// about the longest gap, one about the slowest one-second interval, and further lines if events on
+// other hosts have inexact times or if clients waited for an unresponsive member.
 func EventLines(h *analyze.WindowEvents) (lines []string) {
 	if len(h.Counted) > 0 {
 		line := strings.Join(counts(h), "; ")
@@ -106,9 +106,9 @@ func counts(h *analyze.WindowEvents) []string {
 	return out
 }
 
-// durationText describes the total duration of events and the longest of them. It returns an empty
-// string if no duration is known. If named is set, the text includes the member of the longest
-// event.
+// durationText describes the total duration of events and the duration of the longest event. It
+// returns an empty string if no duration is known. If named is set, the text includes the member of
+// the longest event.
 func durationText(all *analyze.Events, named bool) string {
 	if all.Longest.Duration <= 0 {
 		return ""
@@ -158,8 +158,8 @@ func eventText(all *analyze.Events) string {
 	return when + " " + EventText(all)
 }
 
-// limitParts adds the section about the bottlenecks of the trials. It lists a bottleneck that
-// several trials share only once.
+// limitParts adds the section about the bottlenecks of the trials. A bottleneck that several trials
+// share is listed once.
 func limitParts(out layout, trials []*record.Trial) {
 	var lines []string
 	last := ""

@@ -15,11 +15,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// opened is the time at which the windows of the simulated trials start. They last 5 s.
+// opened is the time at which the windows of the simulated trials start. Each window lasts 5 s.
 var opened = noon.Add(2 * time.Second)
 
-// memberEvent returns an event from a member's log. after is the time from the start of the window
-// to the event, and took is the duration of the event.
+// memberEvent returns an event from a member's log. The parameter `after` is the time from the
+// start of the window to the event, and `took` is the duration of the event.
 func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{
 		Time: opened.Add(after), Kind: string(kind), Member: member, Duration: took,
@@ -96,8 +96,8 @@ func TestEventsOfRepeats(t *testing.T) {
 	golden(t, "eventsofrepeats.txt", textOf(func(to layout) { events(to, []*analyze.Row{{Trials: repeats, Done: repeats}}) }))
 }
 
-// TestCountedEventsHaveATimeOfTheirOwn checks events of which only the number is recorded. The
-// report shows the period in which they occurred instead of a time.
+// TestCountedEventsHaveATimeOfTheirOwn checks events that the record counts without the time of
+// each event. Instead of a time, the report shows the period in which these events occurred.
 func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
 	trial := eventful()
 	trial.Events = []record.Event{
@@ -123,8 +123,8 @@ func TestTrialsWithoutEventsProduceNoOutput(t *testing.T) {
 	}
 }
 
-// TestFailedSecondIsTheSlowest checks that a second whose p99 is the time of a failed operation
-// counts as slower than all other seconds.
+// TestFailedSecondIsTheSlowest checks that a one-second interval is the slowest of the window if
+// its p99 is the time of a failed operation.
 func TestFailedSecondIsTheSlowest(t *testing.T) {
 	trial := eventful()
 	trial.LongestGapAt = nil

@@ -92,7 +92,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 }
 
 // TestTableOfWatchEventsHasItsCertainty checks the columns that follow the throughput and the p99
-// of watch events. If no event was lost, each contains the range over a few repeats, or the
+// of watch events. If no event was lost, each column contains the range over a few repeats, or the
 // interval over five or more repeats.
 func TestTableOfWatchEventsHasItsCertainty(t *testing.T) {
 	settle.SkipUnderRace(t)

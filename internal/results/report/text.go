@@ -50,7 +50,7 @@ func (l *textLayout) facts(groups ...[]analyze.Fact) {
 	}
 }
 
-// briefFacts returns the facts that text shows if it is not wide.
+// briefFacts returns the facts that belong in text that is not wide.
 func briefFacts(all []analyze.Fact) (brief []analyze.Fact) {
 	for _, f := range all {
 		if !f.Wide {

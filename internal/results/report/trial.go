@@ -217,8 +217,8 @@ func ErrorLines(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// WatchFacts returns facts about what the watchers of a trial received: two facts in short, and all
-// facts in allFacts. Both are nil if the trial has no watchers.
+// WatchFacts returns facts about what the watchers of a trial received: the result `short` contains
+// two facts, and `allFacts` contains all facts. Both are nil if the trial has no watchers.
 func WatchFacts(t *record.Trial) (short, allFacts []analyze.Fact) {
 	w := t.Watch
 	if w == nil || t.Load.Watch == nil {

@@ -46,8 +46,8 @@ func CertaintySentence(r *analyze.Row) string {
 // maxRanked is the maximum number of trials that a sentence about a ranking names.
 const maxRanked = 6
 
-// RankingText compares the throughput of a ranking's fastest trial with that of the others. The text
-// continues a sentence that begins with the name of the fastest trial.
+// RankingText compares the throughput of a ranking's fastest trial with the throughput of the other
+// trials. The text continues a sentence that begins with the name of the fastest trial.
 func RankingText(r *compare.Ranking) string {
 	var clear, unclear []string
 	for i := range r.Slower {

@@ -37,7 +37,7 @@ func TestBrowserListsFiltersAndOverlays(t *testing.T) {
 	if n := rows(b); n != 3 {
 		t.Fatalf("the list has %d rows", n)
 	}
-	// The keyboard is enough: the first Tab selects the search field.
+	// The page can be used without a mouse: the first Tab selects the search field.
 	b.Do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("nightly"), chromedp.KeyEvent(kb.Enter))
 	b.WaitFor(`location.search.includes("q=nightly") && document.readyState === "complete"`)
 	if n, found := rows(b), b.Text("#found"); n != 2 || !strings.HasPrefix(found, "2 of 3 runs") {
@@ -77,7 +77,7 @@ func TestBrowserFollowsAnActiveRun(t *testing.T) {
 		if n < 2 {
 			continue
 		}
-		// The page shows a recorded second within one second.
+		// The page shows new figures at most one second after they were recorded.
 		browser.Value[string](b, `window.since = performance.now(), ""`)
 		b.WaitFor(`document.querySelector("#phase").textContent === "measured, second %d"`, active.WrittenSeconds()-1)
 		if ms := browser.Value[float64](b, "performance.now() - window.since"); ms > 1000 && n > 2 {

@@ -112,8 +112,8 @@ func (x *Index) save() error {
 }
 
 // Scan finds new, changed and removed runs. It reads the new and changed runs and returns their
-// number. If Scan fails only to write the index file, it returns an error, but the index is up to
-// date.
+// number. If the index file cannot be written, Scan returns an error, although the index in memory
+// is up to date.
 func (x *Index) Scan() (readCount int, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -186,7 +186,7 @@ func (x *Index) readAll(entries []*entry) {
 // read returns the summary of a run directory.
 func (x *Index) read(id string) *Summary {
 	dir := x.path(id)
-	active := record.Active(dir, x.now()) // before Open, so that a run that ends between the calls is complete
+	active := record.Active(dir, x.now()) // called before Open, so that a run that ends between the two calls is not shown as incomplete
 	run, err := record.Open(dir)
 	if err != nil {
 		return unreadable(id, err)

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// pollInterval is the interval at which a stream reads the run directory. A run writes to it
-	// once per second.
+	// pollInterval is the interval at which a stream reads the run directory. A run writes to this
+	// directory once per second.
 	pollInterval = 250 * time.Millisecond
-	// maxSeconds and maxEvents are the maximum numbers of seconds and events in one update. They
-	// limit the first update of a stream that starts late in a trial.
+	// maxSeconds and maxEvents are the maximum numbers of timeline rows (one per second) and of
+	// events in one update. They limit the first update of a stream that starts late in a trial.
 	maxSeconds, maxEvents = 600, 100
 	// maxProcesses is the maximum number of processes in one update.
 	maxProcesses = 100
@@ -160,7 +160,7 @@ func (st *stream) update(u *record.Update) {
 	}
 }
 
-// trialHead describes the trial that is followed.
+// trialHead describes the trial that the stream follows.
 type trialHead struct {
 	Name    string `json:"name"`
 	Store   string `json:"store"`

@@ -99,7 +99,7 @@ func TestStreamSendsEverySecondOnce(t *testing.T) {
 		}
 		n := -1
 		for active.Next() {
-			for n < active.WrittenSeconds()-1 { // the last second is recorded when the next one begins
+			for n < active.WrittenSeconds()-1 { // the row of a second is recorded when the next second begins
 				for _, s := range until[[]second](f, "seconds") {
 					if n++; s.Second != n-1 && (n > 0 || s.Phase != "warmup") {
 						t.Errorf("second %d of phase %s follows second %d", s.Second, s.Phase, n-2)

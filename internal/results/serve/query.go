@@ -13,7 +13,7 @@ import (
 // perPage is the number of runs on a page of the list.
 const perPage = 100
 
-// query selects runs. Empty fields select all.
+// query describes which runs to select. An empty field excludes no runs.
 type query struct {
 	SearchWords                 string // each word must occur in the run's summary
 	Name, Store, Version, Label string
@@ -122,14 +122,15 @@ func (q *query) encode(page int) string {
 // maxOptions is the maximum number of values that a form offers for one parameter.
 const maxOptions = 200
 
-// formField is a form field for a choice. The field offers the values that occur in the runs.
+// formField is a form field for a query parameter. The field offers the values that occur in the
+// runs.
 type formField struct {
 	Key, Title, Chosen string
 	Values             []string
 }
 
-// options returns a form field for each choice. It omits a choice that has fewer than two values in
-// the runs, unless the query uses the choice.
+// options returns a form field for each query parameter. It omits a parameter that has fewer than
+// two values in the runs, unless the query sets this parameter.
 func (q *query) options(runs []*Summary) (all []formField) {
 	for _, c := range queryParameters {
 		seen := map[string]bool{}

@@ -210,8 +210,8 @@ const maxFiles = 100_000
 
 var errTooManyFiles = errors.New("too many files")
 
-// eachFile calls visit for every regular file of a run directory, except the members' data. It does
-// not follow links.
+// eachFile calls the function visit for every regular file of a run directory, except the members'
+// data. It does not follow links.
 func eachFile(dir string, visit func(runFile) error) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -60,7 +60,8 @@ const (
 	maxViewers = 64
 	// maxOverlaid is the maximum number of runs in one report.
 	maxOverlaid = 16
-	// staleAfter is the age of the latest scan at which a request starts a new scan.
+	// staleAfter is the maximum age of the latest scan. If the scan is older, a request starts a
+	// new one.
 	staleAfter = time.Second
 	// maxScanWait is the maximum time that a request waits for a scan.
 	maxScanWait = 100 * time.Millisecond
@@ -196,7 +197,7 @@ func (s *Server) asset(kind string, prefix []byte, name string) http.Handler {
 }
 
 // currentRuns returns the runs. If the latest scan is old, currentRuns starts a new scan first. If
-// that scan takes longer than patience, currentRuns returns the runs of the previous scan, and a
+// that scan takes longer than maxScanWait, currentRuns returns the runs of the previous scan, and a
 // new run appears only in a later request.
 func (s *Server) currentRuns(ctx context.Context) []*Summary {
 	if s.options.Now().Sub(s.index.Scanned()) >= staleAfter {
@@ -205,8 +206,8 @@ func (s *Server) currentRuns(ctx context.Context) []*Summary {
 	return s.index.Runs()
 }
 
-// scan starts a scan, unless a scan is under way. It waits for the end of the scan, but at most for
-// the duration patience.
+// scan starts a scan, unless a scan is under way. It waits for the end of the scan, but not longer
+// than maxScanWait.
 func (s *Server) scan(ctx context.Context) {
 	done := make(chan struct{})
 	select {

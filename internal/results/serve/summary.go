@@ -22,7 +22,7 @@ type Summary struct {
 	Started    time.Time  `json:"started"`
 	FinishedAt *time.Time `json:"finished"` // null if the run has not ended
 	State      string     `json:"state"`    // as in run.json, or "running"
-	Verdict    string     `json:"verdict"`  // worst verdict of the trials that have a result; empty if none has
+	Verdict    string     `json:"verdict"`  // worst verdict of the trials that have a result; empty if no trial has a result
 	// Problem is the reason why the run directory cannot be read; the other fields are then empty.
 	Problem  string   `json:"problem,omitempty"`
 	Stores   []string `json:"stores"`

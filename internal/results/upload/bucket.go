@@ -21,7 +21,7 @@ type bucket struct {
 }
 
 // open opens a destination and sends it a request, so that errors are detected immediately. It
-// calls touch when data is transferred.
+// calls the function touch when data is transferred.
 func (d *Destination) open(ctx context.Context, touch func()) (*bucket, error) {
 	of, err := d.openStore(ctx)
 	if err != nil {

@@ -118,7 +118,7 @@ func isEndpoint(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.Trim(u.Path, "/") == "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-// setFolder sets the folder to the one that a file URL names.
+// setFolder sets the folder of the destination to the path in a file URL.
 func (d *Destination) setFolder(u *url.URL) error {
 	if u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
 		return errors.New("a file URL needs three slashes and an absolute path, such as file:///srv/runs")

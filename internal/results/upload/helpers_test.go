@@ -54,7 +54,8 @@ func parse(t *testing.T, text string) *Destination {
 	return d
 }
 
-// send uploads a run and checks that this call sends exactly anew files.
+// send uploads a run and checks that this call sends exactly as many files as the parameter `anew`
+// states.
 func send(t *testing.T, d *Destination, dir string, anew int) SendResult {
 	t.Helper()
 	return sendAs(t, d, dir, anew, Options{})

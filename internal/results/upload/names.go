@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Maximum lengths, in bytes, of the name of an object and of each of its parts between slashes. The
-// limit for a part satisfies most file systems. The limit for the whole name is lower than the
-// limit of S3, to leave room for a prefix.
+// Maximum lengths, in bytes: maxName limits the whole name of an object, and maxPart limits each
+// part of the name between slashes. The limit for a part satisfies most file systems. The limit for
+// the whole name is lower than the limit of S3, to leave room for a prefix.
 const (
 	maxPart = 240
 	maxName = 700

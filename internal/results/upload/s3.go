@@ -99,7 +99,8 @@ func (b *attemptBody) Read(p []byte) (int, error) {
 	return b.source.Read(p)
 }
 
-// Close ends the attempt, so that Read returns an error afterwards. It closes the body only once.
+// Close ends the attempt and closes the body. Afterwards, Read returns an error, and further calls
+// of Close have no effect.
 func (b *attemptBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -248,7 +248,7 @@ func (s *uploadState) mismatchError(name string) error {
 	return &localError{fmt.Errorf("%s/%s differs from the data that was sent; upload the run again, and check the store if the error occurs again", s.destination(), name)}
 }
 
-// forEachFile calls do for each file, with up to maxConcurrent calls at the same time.
+// forEachFile calls the function do for each file, with up to maxConcurrent calls at the same time.
 func (s *uploadState) forEachFile(ctx context.Context, files []file, do func(context.Context, file) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrent)
@@ -285,7 +285,7 @@ func (s *uploadState) begin(step string, total int, files []file) {
 	}
 }
 
-// count adds n transferred bytes to the progress. done adds one completed file.
+// count adds n transferred bytes to the progress. The method done adds one completed file.
 func (s *uploadState) count(n int) {
 	s.bucket.onTransfer()
 	s.mu.Lock()

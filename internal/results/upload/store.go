@@ -8,12 +8,12 @@ import (
 
 // store is an open bucket of an object store, or an open folder on this machine.
 type store interface {
-	// list calls each for the objects in a folder, but for no more objects than limit.
+	// list calls the function `each` for every object in a folder, but makes at most `limit` calls.
 	list(ctx context.Context, folder string, limit int, each func(key string, o object) error) error
 	// reader opens an object for reading. It returns errNotExist if the object does not exist.
 	reader(ctx context.Context, key string) (io.ReadCloser, error)
-	// write writes an object of size bytes, either completely or not at all. If from is an
-	// io.Seeker, write may rewind from and read it again.
+	// write writes an object of size bytes, either completely or not at all. If the parameter
+	// `from` is an io.Seeker, write may rewind it and read it again.
 	write(ctx context.Context, key string, from io.Reader, size int64) error
 	remove(ctx context.Context, key string) error
 	Close() error

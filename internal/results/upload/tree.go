@@ -137,7 +137,8 @@ type source struct {
 }
 
 // open opens a file of the tree for sending. It returns an error if a different file has replaced
-// the file since it was listed. Read calls the function read with the number of bytes.
+// the file since it was listed. After each read, the source calls the function `read` with the
+// number of bytes.
 func (t *tree) open(ctx context.Context, f file, read func(n int)) (*source, error) {
 	opened, err := files.OpenIn(t.dir, f.path)
 	if err != nil {

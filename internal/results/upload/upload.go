@@ -32,9 +32,9 @@ func (d *Destination) Check(ctx context.Context) error {
 	return b.Close()
 }
 
-// Send sends a run directory to a folder with the same name at the destination. It does not send
-// files again whose objects are already identical. An error is one sentence. After an error,
-// another call continues the upload.
+// Send sends a run directory to a folder with the same name at the destination. It does not send a
+// file if the object at the destination is already identical. An error is one sentence. After an
+// error, another call continues the upload.
 func (d *Destination) Send(ctx context.Context, dir string, o Options) (SendResult, error) {
 	t, err := newTree(dir)
 	if err != nil {

@@ -11,7 +11,7 @@ type checker struct {
 	staleReads *stalenesses
 	result     Result
 
-	table     table // holds the entries of one part of the keys at a time, and reuses its memory for the next part
+	table     table // holds the entries of one part of the keys; its memory is reused for the next part
 	revisions []revisionWriter
 }
 
@@ -21,7 +21,8 @@ type revisionWriter struct {
 	ord      uint32
 }
 
-// forEachOperation calls do with the number of each operation and the operation.
+// forEachOperation calls the function do for each operation, with the number of the operation and
+// the operation.
 func (c *checker) forEachOperation(do func(uint32, *history.Op)) error {
 	ord := uint32(0)
 	return c.in.Read(func(ops []history.Op) error {

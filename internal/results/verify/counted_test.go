@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// onCount sets the number of writes that a compare-and-set expects its key to have.
+// onCount makes a compare-and-set expect that its key was written `count` times.
 func onCount(count int64, o history.Op) history.Op { o.Expected = count; return o }
 
 func TestKindsOfCountedVersions(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// maxSightings limits the number of versions that disagreement compares between members. In a
-// longer history, it compares only every n-th key.
+// maxSightings limits the number of versions that the function disagreement compares between
+// members. In a longer history, the function compares the versions of only one in n keys.
 const maxSightings = 1 << 20
 
 // minSightings is the minimum number of versions to which two members must assign different
@@ -194,15 +194,15 @@ func (c *checker) explainFindings(p *pairing) error {
 }
 
 // explainable reports, for each finding, whether a disagreement can explain the finding. Two
-// conditions must hold. First, the finding must involve an operation at a revision above the last
-// agreement. Second, the second member must have served such an operation of the finding, or such
-// an operation on the finding's key.
+// conditions must hold. First, the finding must involve a late operation, that is, an operation at
+// a revision above the last agreement. Second, the second member must have served a late operation
+// that is a part of the finding or that uses the finding's key.
 func (c *checker) explainable(p *pairing) ([]bool, error) {
-	// from is the lowest revision that may denote different versions at the two members. For
+	// `from` is the lowest revision that may denote different versions at the two members. For
 	// example, if the second member skipped the entry at revision 8, its revision 8 is revision 9
 	// of the other members, and the last revision on which the members agree is 7.
 	from := p.agreed + 1 - max(p.first[0].rev-p.first[1].rev, 0)
-	keys := map[uint64]bool{} // keys of which the second member served an operation at or above from
+	keys := map[uint64]bool{} // keys of the late operations that the second member served
 	type findingOperation struct {
 		ord   uint32
 		index int // index in found.all
@@ -240,7 +240,8 @@ func (c *checker) explainable(p *pairing) ([]bool, error) {
 	return follows, nil
 }
 
-// text describes the disagreement in words. The second member is the one whose revisions differ.
+// text describes the disagreement in words. It compares the revisions of the second member with
+// those of the first member.
 func (p *pairing) text() string {
 	a, b := p.members[0], p.members[1]
 	agreed := "They never agreed before that revision"

@@ -12,7 +12,7 @@ const (
 	unchecked   role = iota
 	read             // a read of the key's state
 	wrote            // a write that was executed
-	indefinite       // a write with an unknown outcome, which may also be executed later
+	indefinite       // a write with an unknown outcome: it was executed, will be executed later, or will never be executed
 	notExecuted      // a write that was certainly not executed
 	watchEvent       // an event that a watcher received
 	sessionEnd       // the end of a session, at which a version is deleted
@@ -61,7 +61,7 @@ func roleOf(o *history.Op) role {
 }
 
 // isLinearizable reports whether an operation must fit into the linearizable order. Only reads at
-// weaker consistency levels need not.
+// weaker consistency levels are exempt.
 func isLinearizable(o *history.Op) bool {
 	return o.Kind.Writes() && o.Consistency == kv.NoConsistency || o.Consistency == kv.Linearizable
 }
@@ -99,13 +99,13 @@ const (
 	isStrong flags = 1 << iota
 	isFinal
 	isCAS
-	isConflict // the conflict of a compare-and-set; mod and value describe the version that caused it
+	isConflict // the conflict of a compare-and-set; versionRevision and value describe the version that caused the conflict
 	isKnown    // the response contains the state of the key
 	isTxn
 	isDelete
 	isLease
 	isSelfContradiction // a conflict that contradicts its own response
-	isPending           // a part of a transaction of which another part was seen
+	isPending           // a part of a transaction; a response showed another part of the same transaction
 	isResolved          // a write with an unknown outcome whose version a read returned
 	isLate              // an event that arrived after a later event
 	isSplit             // an event whose revision had already arrived in an earlier message
@@ -215,7 +215,7 @@ func (n *numbered) clear() {
 
 // table holds the entries of each key, in the order in which they were added.
 type table struct {
-	keyIndexes numbered // by key: index in names and ends, plus one
+	keyIndexes numbered // by key: index in the fields names and ends, plus one
 	names      []uint64
 	ends       []chunkList
 	slabs      [][]chunk
@@ -263,7 +263,8 @@ func (t *table) grow() uint32 {
 	return t.used - 1
 }
 
-// entries appends the entries of the key with index place to the slice to.
+// entries appends the entries of a key to the slice `appended`. The parameter `place` is the index
+// of the key.
 func (t *table) entries(place int, appended []entry) []entry {
 	k := t.ends[place]
 	for i := k.first; i != lastChunk; {

@@ -114,7 +114,7 @@ func explained(t *testing.T, ops []history.Op) bool {
 			return x.at == y.at && maps.Equal(x.keys, y.keys)
 		},
 	}
-	known := map[uint64]bool{} // keys for which there is a response
+	known := map[uint64]bool{} // keys with an operation that has a response
 	for i := range ops {
 		known[ops[i].Key] = known[ops[i].Key] || roleOf(&ops[i]) != indefinite
 	}

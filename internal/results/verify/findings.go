@@ -34,8 +34,9 @@ const maxFindings = 1 << 17 // maximum number of violations of each kind that ar
 // findings collects violations from several goroutines.
 type findings struct {
 	promises map[history.Promise]string
-	// limit is the number of the first operation that add ignores, because operations that are
-	// missing from the history may explain its response.
+	// limit is an operation number. The method add ignores findings about responses to this
+	// operation or to later ones, because operations that are missing from the history may explain
+	// these responses.
 	limit uint32
 
 	mu                     sync.Mutex
@@ -89,9 +90,9 @@ func (f *findings) isIncomplete(a wrongResponseKey, promise history.Promise) boo
 	return f.notGuaranteed[promise] > 0 && len(f.notGuaranteedResponses) == maxFindings
 }
 
-// beginSecondCheck prepares for a second check of the same keys: after this call, add ignores
-// findings of the first check. If the first check did not keep all findings of a kind, add ignores
-// all further findings of that kind.
+// beginSecondCheck prepares for a second check of the same keys: after this call, the method add
+// ignores findings of the first check. If the first check did not keep all findings of a kind, the
+// method ignores all further findings of that kind.
 func (f *findings) beginSecondCheck() {
 	f.known = map[wrongResponseKey]bool{}
 	for i := range f.all {
@@ -102,10 +103,10 @@ func (f *findings) beginSecondCheck() {
 	}
 }
 
-// first returns the first findings of each kind, at most keep per kind. If one response caused
-// several findings of a kind, first returns only one of them. Disagreements between members come
-// first, because they can cause other findings. The other findings are in the order of their
-// operations.
+// first returns the first findings of each kind. The parameter `keep` limits the number per kind.
+// If one response caused several findings of a kind, the result contains only one of them.
+// Disagreements between members come first, because they can cause other findings. The other
+// findings are in the order of their operations.
 func (f *findings) first(keep int) (selected []finding) {
 	slices.SortFunc(f.all, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.wrong(), b.wrong()), cmp.Compare(a.ords[0], b.ords[0]))

@@ -10,9 +10,9 @@ import (
 type Input interface {
 	// Header returns the store's properties and guarantees.
 	Header() *history.Header
-	// Read calls do with batches of operations, in the order in which the operations ended. Each
-	// call of Read starts at the beginning of the history. If do returns an error, Read stops and
-	// returns the error.
+	// Read calls the function do with batches of operations, in the order in which the operations
+	// ended. Each call of Read starts at the beginning of the history. If the function returns an
+	// error, Read stops and returns the error.
 	Read(do func([]history.Op) error) error
 }
 

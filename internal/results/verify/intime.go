@@ -139,8 +139,9 @@ func (k *keyChecker) checkOneValuePerRevision() {
 	}
 }
 
-// checkRevisionOrder checks that if a write ended before another write began, its revision is
-// lower. The revisions come from the reads that returned the versions.
+// checkRevisionOrder checks pairs of writes in which one write ended before the other began. The
+// earlier write must have the lower revision. The revisions come from the reads that returned the
+// versions.
 func (k *keyChecker) checkRevisionOrder() {
 	t := &k.timed
 	t.acked = t.acked[:0]
@@ -150,7 +151,7 @@ func (k *keyChecker) checkRevisionOrder() {
 		}
 	}
 	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
-	last := -1 // index of the write that began last among the writes with lower revisions
+	last := -1 // among the writes with lower revisions: index of the write that began last
 	for _, i := range t.acked {
 		w := &t.writes[i]
 		if last >= 0 && w.endedAt < t.writes[last].startedAt {
@@ -294,11 +295,12 @@ func (k *keyChecker) measureStalenessByTime(r *timed) {
 const maxNewerVersions = 1 << 12
 
 // checkCASByTime checks two rules for compare-and-sets. Two of them must not succeed on the same
-// version. A compare-and-set must not succeed on a version that another write had already replaced,
-// that is, a write whose revision is between the version's and the compare-and-set's.
+// version. A compare-and-set must not succeed on a version that another write had already replaced.
+// The revision of such a write is between the revision of the version and the revision of the
+// compare-and-set.
 func (k *keyChecker) checkCASByTime() {
 	t := &k.timed
-	t.acked, t.latest = t.acked[:0], t.latest[:0] // here, acked is ordered by expected revision, and latest by revision
+	t.acked, t.latest = t.acked[:0], t.latest[:0] // here, the field acked is ordered by expected revision, and the field latest by revision
 	for i := range t.writes {
 		w := &t.writes[i]
 		if w.role == wrote && w.containsAny(isCAS) && w.expected > 0 {
@@ -329,10 +331,11 @@ func (k *keyChecker) checkCASByTime() {
 }
 
 // checkDeletionByTime checks a watch event that reports the deletion of the key at a revision. The
-// event is wrong if no delete of the key had begun, although the key existed: either a response
-// showed a version that was written during the load, at or below that revision, or the history
-// records that the key existed before the load. A version from before the load that only a read
-// showed is no evidence, because it may have been deleted without a record.
+// event is wrong if the key existed and no delete of the key had begun. The key certainly existed
+// in two cases: a response showed a version that was written during the load, at or below that
+// revision, or the history records that the key existed before the load. If only a read showed a
+// version from before the load, that version is no evidence, because it may have been deleted
+// without a record.
 func (k *keyChecker) checkDeletionByTime(r *timed) {
 	t := &k.timed
 	if !k.baseKnown || r.answer <= k.base || t.deletes.latestEnd(r.endedAt, t.writes) >= 0 {

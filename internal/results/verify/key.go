@@ -15,7 +15,7 @@ type version struct {
 	ord      uint32 // number of the operation that wrote the version, or of a read that returned it
 	flags           // flags of the write
 	wasRead  bool   // a read returned it
-	pending  bool   // the write is a part of a transaction of which another part was seen
+	pending  bool   // the write is a part of a transaction; a response showed another part of the same transaction
 }
 
 func (v *version) exists() bool { return v.value != history.Absent }

@@ -32,7 +32,7 @@ type leases struct {
 // lease holds the time until which a lease must exist, and the time at which a response reported
 // that the lease had ended.
 type lease struct {
-	sent, validUntil         int64 // when the last successful keep-alive was sent, and until when the lease must exist because of it
+	sent, validUntil         int64 // when the last successful keep-alive was sent, and the time until which this keep-alive extended the lease
 	endReportedAt            int64 // when a response reported the end of the lease; -1: no such response
 	renewedBy, endReportedBy uint32
 	alreadyFound             bool // the early end of the lease has already been added as a finding

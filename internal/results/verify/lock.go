@@ -13,8 +13,8 @@ import (
 type Locks struct {
 	Locks, Acquisitions uint64
 	// OverlappingHolds counts acquisitions of a lock while an earlier holder still considered
-	// itself the holder, because that client had not noticed that its lease may have expired.
-	// Stores do not prevent this.
+	// itself the holder, because the earlier holder had not noticed that its lease may have
+	// expired. Stores do not prevent this.
 	OverlappingHolds uint64
 	// Waits is the distribution of the times for which clients waited for a lock. Holds is the
 	// distribution of the times for which they held a lock. Both are in nanoseconds.
@@ -35,7 +35,7 @@ type acquisition struct {
 // locks holds all acquisitions of locks in a history.
 type locks struct {
 	all        []acquisition
-	unreleased map[uint32]int // by client: index in all of the client's unreleased hold
+	unreleased map[uint32]int // by client: index of the client's unreleased hold in the field all
 	waits      *hdrhistogram.Histogram
 }
 
@@ -69,7 +69,7 @@ func (l *locks) check(f *findings, leaseState *leases) *Locks {
 	slices.SortFunc(l.all, func(a, b acquisition) int {
 		return cmp.Or(cmp.Compare(a.lock, b.lock), cmp.Compare(a.token, b.token), cmp.Compare(a.acquiredAt, b.acquiredAt), cmp.Compare(a.ord, b.ord))
 	})
-	sure, longest := -1, -1 // among the holds with lower tokens: index of the hold that certainly lasted longest (certainlyHeldUntil), and index of the hold that was released last
+	sure, longest := -1, -1 // among the holds with lower tokens: index of the hold with the latest certain end (see certainlyHeldUntil), and index of the hold that was released last
 	for i := range l.all {
 		h := &l.all[i]
 		if h.released() {
@@ -81,7 +81,7 @@ func (l *locks) check(f *findings, leaseState *leases) *Locks {
 		}
 		switch {
 		case sure >= 0 && leaseState.certainlyHeldUntil(&l.all[sure]) > h.acquiredAt:
-			if x := overlapFinding(&l.all[sure], h); x.kind != TokenDecreased || !l.all[sure].tokenDecreased { // report a hold with a token that is too low only once, even if several earlier holds have higher tokens
+			if x := overlapFinding(&l.all[sure], h); x.kind != TokenDecreased || !l.all[sure].tokenDecreased { // a hold whose token is too low is reported once, even if several earlier holds have higher tokens
 				l.all[sure].tokenDecreased = l.all[sure].tokenDecreased || x.kind == TokenDecreased
 				f.add(x)
 			}
@@ -106,9 +106,8 @@ func (l *locks) check(f *findings, leaseState *leases) *Locks {
 	return t
 }
 
-// overlapFinding returns the finding for two acquisitions of a lock, of which `lowerToken` has the
-// lower token. Its client certainly held the lock until after the client of `higherToken` had
-// acquired it.
+// overlapFinding returns the finding for two acquisitions of a lock. The client of `lowerToken`
+// certainly still held the lock when the client of `higherToken` acquired it.
 func overlapFinding(lowerToken, higherToken *acquisition) finding {
 	f := finding{kind: TwoLockHolders, guarantee: history.ExclusiveLock, key: higherToken.lock, operationCount: 2, ords: [3]uint32{lowerToken.ord, higherToken.ord}, revision: lowerToken.token}
 	if lowerToken.released() {

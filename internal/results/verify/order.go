@@ -54,8 +54,8 @@ func (s *revisionHistory) addResponse(o *history.Op, r role, ord uint32) {
 	}
 }
 
-// push adds a step. When the slice is full, it first removes the older half of the steps if no
-// later operation can need them.
+// push adds a step. If the slice is full, push first removes the older half of the steps, unless a
+// later operation may need them.
 func (s *revisionHistory) push(next step) {
 	if len(s.steps) == cap(s.steps) {
 		if half := len(s.steps) / 2; half > 0 && s.steps[half].done < next.done-s.longest {
@@ -104,7 +104,7 @@ func (c *checker) checkOrder(o *history.Op, r role, ord uint32, limit *bound) {
 
 // sessions holds, for each client, the highest revision at which the client was served.
 type sessions struct {
-	clientIndexes numbered // by client: index in all, plus one
+	clientIndexes numbered // by client: index in the field all, plus one
 	all           []sessionRevision
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// cut is a history from which operations may be missing. All missing operations began at or after
-// the time from.
+// cut is a history from which operations may be missing. All missing operations began at the time
+// in the field `from`, or later.
 type cut struct {
 	*memory
 	from int64

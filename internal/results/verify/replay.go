@@ -12,7 +12,7 @@ type place struct {
 	mayBeDeleted bool // a write with an unknown outcome deleted the key
 	deletedBy    uint32
 	// existedAt is the highest revision at which a response showed that the current version still
-	// existed. A delete can only have taken effect above it.
+	// existed. A delete can only have taken effect at a higher revision.
 	existedAt int64
 }
 
@@ -181,9 +181,9 @@ func (k *keyChecker) checkCAS(v *version, p *place) {
 	k.add(f)
 }
 
-// mayHaveCount reports whether the key may have been written count times since it was created, at a
-// place with the version v. Puts and deletes with unknown outcomes may have changed the number: a
-// put increases it, and a delete resets it.
+// mayHaveCount reports whether the key may have been written `count` times since it was created.
+// The key has the version v at the given place. Puts and deletes with unknown outcomes may have
+// changed the number: a put increases it, and a delete resets it.
 func (k *keyChecker) mayHaveCount(v *version, count, atRevision int64, p *place) bool {
 	switch {
 	case v == nil || k.deletes.hasPossible(atRevision):
@@ -266,6 +266,6 @@ func (k *keyChecker) measureStaleness(r *entry) {
 	of.recordLag(int64(last-first+1), r.time-since)
 }
 
-// maxSearchedVersions is the maximum number of versions in which age searches for the time of the
-// first acknowledgment. The limit is too low only if nearly all operations timed out.
+// maxSearchedVersions is the maximum number of versions that measureStaleness searches for the time
+// of the first acknowledgment. The limit is too low only if nearly all operations timed out.
 const maxSearchedVersions = 16

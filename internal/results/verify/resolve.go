@@ -9,14 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// resolveShownVersions finds the origin of the version in each mark: data from before the history,
-// a write with an unknown outcome, or no known write.
+// resolveShownVersions finds the origin of each version in shownVersions: data from before the
+// history, a write with an unknown outcome, or no known write.
 func (k *keyChecker) resolveShownVersions() {
 	slices.SortFunc(k.shownVersions, func(a, b shownVersion) int {
 		return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.value, b.value), cmp.Compare(a.ord, b.ord))
 	})
 	k.fillWriters()
-	var unknown []shownVersion // marks of versions whose values no response contains
+	var unknown []shownVersion // versions whose values no response contains
 	for i := 0; i < len(k.shownVersions); {
 		m, shown := k.shownVersions[i], false
 		for ; i < len(k.shownVersions) && k.shownVersions[i].rev == m.rev; i++ {
@@ -30,7 +30,7 @@ func (k *keyChecker) resolveShownVersions() {
 			unknown = append(unknown, m)
 			continue
 		}
-		v := versionFromMark(&m) // for a version from before the history
+		v := versionFromMark(&m) // suitable for a version from before the history
 		if m.rev > k.base {
 			v = k.versionWithWriter(&m)
 		}
@@ -51,14 +51,14 @@ func (k *keyChecker) fillWriters() {
 	slices.SortStableFunc(k.writers, func(a, b writer) int { return cmp.Compare(a.value, b.value) })
 }
 
-// versionFromMark returns a version about which only the mark is known.
+// versionFromMark returns the version that a response showed, without data about the write.
 func versionFromMark(m *shownVersion) version {
 	return version{rev: m.rev, value: m.value, done: -1, expected: history.UnknownRevision, ord: m.ord, wasRead: !m.cas}
 }
 
-// versionWithWriter returns the version of a mark. If a write with an unknown outcome wrote the
-// version, versionWithWriter treats that write as executed. It adds a finding if no write can have
-// written the version at this revision.
+// versionWithWriter returns the version that a response showed, with data about the write. If a
+// write with an unknown outcome wrote the version, versionWithWriter treats that write as executed.
+// It adds a finding if no write can have written the version at this revision.
 func (k *keyChecker) versionWithWriter(m *shownVersion) version {
 	v := versionFromMark(m)
 	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watch event reported the delete
@@ -104,7 +104,7 @@ func (k *keyChecker) versionWithWriter(m *shownVersion) version {
 // response contains. It assigns each write to at most one version, and adds a finding if no write
 // remains. If only a successful compare-and-set shows that the version existed,
 // assignIndefiniteWrites adds no finding, because the compare-and-set may have wrongly succeeded on
-// a different version; replay checks this.
+// a different version; the method replay checks this.
 func (k *keyChecker) assignIndefiniteWrites(unknown []shownVersion) {
 	k.puts.fill(k.indefiniteWrites, false)
 	for i := range unknown {

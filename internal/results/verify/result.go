@@ -31,8 +31,8 @@ type Result struct {
 	// NotGuaranteed counts, by guarantee, the responses that would be violations if the store gave
 	// the guarantee.
 	NotGuaranteed map[history.Promise]uint64
-	// Indefinite counts writes with an unknown outcome. Resolved counts those of them whose effect
-	// was visible to other operations.
+	// Indefinite counts writes with an unknown outcome. Resolved counts only those writes with an
+	// unknown outcome whose effect was visible to other operations.
 	Indefinite, Resolved uint64
 	// Staleness describes the reads that may be stale, with one entry for each consistency level
 	// and member.

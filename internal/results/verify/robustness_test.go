@@ -42,7 +42,7 @@ const (
 
 var etcdKeys = []string{"a", "b", "c"}
 
-// etcdRun simulates clients of an etcd that is replaced by the model from etcd's robustness tests.
+// etcdRun simulates clients of etcd. The model from etcd's robustness tests takes the role of etcd.
 // It records the history in the formats of both checkers.
 type etcdRun struct {
 	*rand.Rand
@@ -136,7 +136,7 @@ func (r *etcdRun) serve(client uint32, invoked, now int64) {
 }
 
 // lies gives the operation a wrong response if the run's lie applies to this kind of operation. It
-// reports whether it did so.
+// reports whether the response is wrong.
 func (r *etcdRun) lies(o *etcdOp) bool {
 	state, honest := r.now().Step(o.in)
 	switch {
@@ -284,9 +284,9 @@ func (r *etcdRun) reports() []report.ClientReport {
 // tests. The histories come from etcd's model. Each history is correct or contains one lie. Both
 // checkers must reject the same histories. The only exception is a violation in data that
 // quorumbench does not record: then only etcd's checker may reject the history, and the function
-// explained must find a valid order. For a history that this package's checker rejects, explained
-// must find no order. QUORUMBENCH_ORACLE sets the number of histories, because etcd's checker is
-// slow.
+// explained must find a valid order. For a history that this package's checker rejects, that
+// function must find no order. QUORUMBENCH_ORACLE sets the number of histories, because etcd's
+// checker is slow.
 func TestAgreesWithEtcdsChecker(t *testing.T) {
 	histories, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_ORACLE"), "21"))
 	if err != nil {
@@ -308,8 +308,8 @@ func TestAgreesWithEtcdsChecker(t *testing.T) {
 		theirs := found.Linearization.Status == validate.Success
 		// Histories of quorumbench do not contain the number of writes of a key or the value after
 		// a refused compare-and-set, and other clients may have written. If only etcd's checker
-		// finds a violation, this information must be the reason, so the operations must have a
-		// valid order without it.
+		// finds a violation, these missing data must be the reason. Without these data, the
+		// operations must have a valid order.
 		if r.Right() && !theirs && explained(t, run.operations().ops) {
 			unknown[lie]++
 			continue

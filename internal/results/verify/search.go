@@ -23,7 +23,7 @@ type searchOperation struct {
 	kind     kv.Kind // Get, Put (also for deletes, which write Absent) or CAS
 	value    uint64  // value that was read or written
 	expected uint64  // CAS: expected value; UnknownValue: unknown
-	outcome  role    // CAS: `wrote` if it succeeded, `read` if it had a conflict, `maybe` if its outcome is unknown
+	outcome  role    // CAS: `wrote` if it succeeded, `read` if it had a conflict, `indefinite` if its outcome is unknown
 }
 
 // register is the state of a key during the search: the value of the key, or UnknownValue as long
@@ -147,8 +147,8 @@ func (c *checker) sample() (keys []uint64, histories map[uint64]*keyHistory, err
 }
 
 // add adds an operation. Callers must pass the operations in the order in which they ended. If the
-// history is cut, add ignores later operations, except for writes that began before the cut,
-// because such a write may have been executed before the cut.
+// history is cut, the method ignores operations that ended later. The exceptions are writes that
+// began before the cut, because such a write may have been executed before the cut.
 func (k *keyHistory) add(ord uint32, o *history.Op) {
 	if k.cutAt > 0 && (o.Invoked > k.cutAt || roleOf(o) == read) {
 		return
@@ -159,9 +159,9 @@ func (k *keyHistory) add(ord uint32, o *history.Op) {
 	}
 }
 
-// cutTime returns the time at which the history must be cut so that o is its last operation. It is
-// the end of the operation, or 1 for a write that represents data from before the history, because
-// 0 means no cut.
+// cutTime returns the time at which the history must be cut so that o is its last operation. This
+// time is the end of the operation. For a write that represents data from before the history, the
+// time is 1, because 0 means no cut.
 func cutTime(o *history.Op) int64 { return max(o.Done, 1) }
 
 // operations converts the operations on the key to the form that the search uses.
@@ -200,12 +200,13 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 }
 
 // finding finds the shortest prefix of the history that has no valid order, and returns a finding
-// about the last operation of this prefix. Operations are in the order in which they ended. finding
-// uses a binary search: if a prefix has no valid order, all longer prefixes have none either.
+// about the last operation of this prefix. The operations are in the order in which they ended. The
+// method uses a binary search: if a prefix has no valid order, all longer prefixes have none
+// either.
 func (k *keyHistory) finding(key uint64) finding {
 	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
-		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), cutAt: cutTime(&k.ops[i])} // clipped, so that add does not overwrite k.ops
+		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), cutAt: cutTime(&k.ops[i])} // clipped, so that part.add does not overwrite k.ops
 		for _, o := range k.ops[i+1:] {                                              // add the writes that began before the end of the prefix
 			part.add(0, &o)
 		}

@@ -54,18 +54,18 @@ const (
 
 var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, lieRefused, lieResurrects, lieTorn, lieOutlives}
 
-// lie is a wrong response of the simulated store. The check must find it if some response proves
-// it, that is, contradicts a guarantee because of the lie.
+// lie is a wrong response of the simulated store. A response proves the lie if the response
+// contradicts a guarantee because of the lie. The check must find every lie that a response proves.
 type lie struct {
 	key    uint64
 	ops    []int // numbers of the lie's operations in the simulation; a finding may be about any of them
 	proven bool
-	hinted bool  // a response shows that the version of the lie existed, but not its value, so other operations may explain the version
+	hinted bool  // a response shows that the lie's version existed, but does not show the value of the version, so other operations may explain the version
 	rev    int64 // revision of the event that a watcher did not receive; 0 for other lies
 }
 
 type simVersion struct {
-	rev, done int64 // done: when the write was acknowledged; the constant forever if it was not acknowledged
+	rev, done int64 // done: time at which the write was acknowledged; the constant `forever` if it was not acknowledged
 	value     uint64
 	acked     bool // the write was acknowledged
 	count     int64
@@ -137,8 +137,8 @@ type simulation struct {
 	proven  []*lie
 }
 
-// event is the arrival of an operation at the store. If again is set, the operation is a write
-// without a response that arrives late.
+// event is the arrival of an operation at the store. If the field `again` is set, the operation is
+// a write without a response that arrives late.
 type event struct {
 	at      int64
 	client  uint32
@@ -428,8 +428,8 @@ func (s *simulation) write(o *history.Op, now int64) {
 }
 
 // close ends the session to which a version is bound, and deletes the version unless the store
-// lies. The history always contains a possible delete, but only sometimes the response to the end
-// of the session.
+// lies. The history always contains a possible delete. If the store does not lie, the response to
+// the end of the session may be missing.
 func (s *simulation) close(key uint64, made int64, value uint64, client uint32, now int64) {
 	k := &s.keys[key]
 	cur := k.versionAt(s.rev)

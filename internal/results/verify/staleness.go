@@ -23,7 +23,7 @@ type Staleness struct {
 	Versions, Nanoseconds Distribution
 }
 
-// Distribution holds percentiles and the maximum of values of which most are 0.
+// Distribution holds percentiles and the maximum of a set of values, most of which are 0.
 type Distribution struct{ P50, P90, P99, P999, Max int64 }
 
 // staleness collects how stale the reads were at one member and consistency level.
@@ -102,7 +102,8 @@ func (s *stalenesses) list() (out []Staleness) {
 	return out
 }
 
-// distribution returns the distribution of n values. h contains those of the values that are not 0.
+// distribution returns the distribution of n values. The histogram h contains only the values that
+// are not 0.
 func distribution(h *hdrhistogram.Histogram, n uint64) Distribution {
 	if h.TotalCount() == 0 {
 		return Distribution{}

@@ -12,7 +12,7 @@ import (
 // position in the order of operations follows only from real time and from the revisions that reads
 // return.
 type timed struct {
-	startedAt, endedAt int64 // endedAt is the constant never for a write with an unknown outcome
+	startedAt, endedAt int64 // for a write with an unknown outcome, endedAt is the constant `never`
 	value              uint64
 	mod                int64 // read: revision of the version that it returned; write: revision at which reads returned its version; 0: unknown
 	expected           int64 // revision that a compare-and-set expects
@@ -75,7 +75,7 @@ func (b *writesByStart) latestEnd(time int64, all []timed) int64 {
 	return all[b.longest[n-1]].endedAt
 }
 
-// endedBefore returns the number of writes in acked that ended before a time.
+// endedBefore returns the number of writes in the field acked that ended before a time.
 func (t *timedKey) endedBefore(time int64) int {
 	return sort.Search(len(t.acked), func(i int) bool { return t.writes[t.acked[i]].endedAt >= time })
 }

@@ -17,7 +17,7 @@ type watcher struct {
 	session          uint32
 	first, keys      uint64
 	firstRevision    int64 // the watcher must receive the events of this revision and all later revisions
-	highestRevision  int64 // highest revision that the watcher received, and (highBy) the operation number of the event
+	highestRevision  int64 // highest revision that the watcher received; highBy: operation number of the event with this revision
 	highBy           uint32
 	newestOnly       bool  // the store may send only the newest version of a key
 	gaps             []gap // ranges of revisions whose events the watcher could not receive
@@ -115,11 +115,11 @@ func (w *watcher) watches(o *history.Op) bool {
 	return o.Outcome == kv.OK && o.Key-w.first < w.keys
 }
 
-// A watch event is stored as an entry. The field `at` is the revision of the event, and `value` is
-// the new value of the key. The fields `mod` and `lo` are the revision and the value of the
-// previous version. The upper half of the field `time` is the index of the watcher. The lower half
-// is the number of the event with the highest revision so far, for findings about an event that
-// arrived late or in a separate message.
+// A watch event is stored as an entry. The field `revision` is the revision of the event, and
+// `value` is the new value of the key. The fields `versionRevision` and `lo` are the revision and
+// the value of the previous version. The upper half of the field `time` is the index of the
+// watcher. The lower half is the number of the event with the highest revision so far, for findings
+// about an event that arrived late or in a separate message.
 
 func eventOf(w *watcher, place uint32, o *history.Op, ord uint32) entry {
 	e := entry{revision: o.ModRevision, value: o.Read, versionRevision: o.Expected, lo: int64(o.Written), ord: ord, role: watchEvent}

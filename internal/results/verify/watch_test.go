@@ -37,8 +37,8 @@ func newest(watcher uint32, at int64) history.Op {
 	return o
 }
 
-// unknown returns a deletion whose revision is unknown, except that it is at most the given
-// revision.
+// unknown returns a deletion whose exact revision is unknown. The revision is at most the given
+// one.
 func unknown(watcher uint32, at int64) history.Op {
 	o := newest(watcher, at)
 	o.Outcome = kv.Miss
@@ -144,7 +144,7 @@ type teller struct {
 	rate   float64
 	all    []change // by revision
 	proven []*lie
-	// unproven is set if an event was dropped that may be missing legitimately.
+	// unproven is set if an event was dropped, but may legitimately be missing.
 	unproven bool
 	now      int64
 }
@@ -158,7 +158,7 @@ type change struct {
 // watchedBy simulates a load, and then delivers the load's events to several watchers. All events
 // arrive in order, in messages that contain complete revisions. Sometimes a watcher is re-created
 // at the revision of its next event. The result `proven` lists the lies that a message proves, and
-// `unproven` reports whether there is another lie.
+// `unproven` reports whether there is a lie that no message proves.
 func watchedBy(seed uint64, n int, lies lieKind, rate float64) (m *memory, proven []*lie, unproven bool) {
 	s, m, _ := simulatedBy(seed, n, noLie, 0, false)
 	w := &teller{Rand: rand.New(rand.NewPCG(seed, 78)), s: s, m: m, lies: lies, rate: rate, now: 1<<60 + 1<<50}

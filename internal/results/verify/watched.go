@@ -62,7 +62,7 @@ func (k *keyChecker) findMissedVersions(place uint32) {
 			continue
 		}
 		promise := history.WatchComplete
-		if w.newestOnly { // such a watcher may miss a version if a later one exists, or a deletion if it has already received one
+		if w.newestOnly { // such a watcher may miss a version if a later version exists; it may miss a deletion if the previous event was also a deletion
 			gone := !v.exists() && next > 0 && k.watchEvents[next-1].watcher() == place && k.watchEvents[next-1].value == history.Absent
 			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
 				continue

@@ -22,9 +22,9 @@ type writer struct {
 	used  bool
 }
 
-// writePool holds writes with unknown outcomes. For each write, lows contains the highest revision
-// that had been acknowledged before the write began. The write can only take effect above this
-// revision.
+// writePool holds writes with unknown outcomes. For each write, the field lows contains the highest
+// revision that had been acknowledged before the write began. The write can only take effect above
+// this revision.
 type writePool struct {
 	lows []int64
 	used int
@@ -78,8 +78,9 @@ type transactions struct {
 	newlyResolved []uint32
 }
 
-// addPart adds a part of a transaction with an unknown outcome. When keys are checked again, it
-// instead marks the part as executed if another part was seen.
+// addPart adds a part of a transaction with an unknown outcome. In a second check of the same keys,
+// it does not add the part. Instead, it marks the part as executed if a response showed another
+// part of the transaction.
 func (t *transactions) addPart(e *entry, o *history.Op, head uint32) {
 	if e.role != indefinite || !e.containsAny(isTxn) {
 		return
@@ -111,8 +112,8 @@ func (t *transactions) resolve(ord uint32, rev int64) {
 	t.newlyResolved = append(t.newlyResolved, head)
 }
 
-// siblings returns the keys of the transactions that resolve has recorded since the previous call
-// of siblings.
+// siblings returns the keys of the transactions that the method resolve has recorded since the
+// previous call of siblings.
 func (t *transactions) siblings() map[uint64]bool {
 	t.recheckedKeys = map[uint64]bool{}
 	for _, head := range t.newlyResolved {

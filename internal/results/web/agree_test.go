@@ -23,9 +23,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// agreeing returns a recorded run with seven repeats of one trial. Five repeats count and have
-// different throughputs. Two do not count, and their figures are very different from those of the
-// five.
+// agreeing returns a recorded run with seven repeats of one trial. The report uses five of the
+// repeats, which have different throughputs. It excludes the other two repeats, which have very
+// different figures.
 func agreeing(t *testing.T) *record.Run {
 	run := opened(t, made{name: "agree", seconds: 12, trials: 7}.record(t))
 	for i, perSecond := range []float64{5200, 9800, 5896, 6421, 6575, 120, 6300} {
@@ -72,7 +72,7 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 }
 
 // Reports in all formats show the same figures and intervals for a trial, and the same bottlenecks
-// for the same trials. So does a comparison of the run with itself.
+// for the same trials. A comparison of the run with itself also shows these figures.
 func TestFormatsAgree(t *testing.T) {
 	settle.SkipUnderRace(t)
 	all := map[string]*record.Run{"made": agreeing(t)}

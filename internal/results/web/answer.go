@@ -16,9 +16,10 @@ import (
 )
 
 // answer summarizes a run in sentences about the stores and machines, the results, the bottlenecks,
-// the effects of faults, and the reliability of the results. If the run is a capacity search, found
-// contains the intervals that the search found; otherwise it is nil. steps is the anchor of the
-// charts of ladder steps. changes counts the changes from a baseline, if there is one.
+// the effects of faults, and the reliability of the results. If the run is a capacity search, the
+// parameter `found` contains the intervals that the search found; otherwise `found` is nil. The
+// parameter `steps` is the anchor of the charts of ladder steps. If there is a baseline, the text
+// in `changes` counts the changes from it.
 func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string, changes string) []sentence {
 	var all []sentence
 	if changes != "" {
@@ -96,8 +97,8 @@ func verificationSentence(r *analyze.Row, shown shownTrials) []sentence {
 	}}
 }
 
-// limitSentences returns the results of sentencesOf for the rows. When it has maxSentences
-// sentences, it adds the number of the remaining rows and stops.
+// limitSentences returns the results of sentencesOf for the rows. After maxSentences sentences, it
+// adds a sentence with the number of the remaining rows, and stops.
 func limitSentences(rows []*analyze.Row, sentencesOf func(*analyze.Row) []sentence) (all []sentence) {
 	for i, r := range rows {
 		if len(all) >= maxSentences {
@@ -152,7 +153,8 @@ func runTooShort(rows []*analyze.Row) bool {
 }
 
 // mainFigures returns a sentence with the main figures of a row. If tooShort is set, another
-// sentence says that the run is too short for an interval, so mainFigures does not say it.
+// sentence already states that the run is too short for an interval, so mainFigures does not repeat
+// this reason.
 func mainFigures(r *analyze.Row, shown shownTrials, tooShort bool) []sentence {
 	if len(r.Done) == 0 {
 		return []sentence{{Subject: r.First().Name, Text: "has no result: " + string(r.First().State) + ".", Link: linkTo(r.First(), "", shown), Severe: true}}

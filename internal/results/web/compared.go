@@ -40,7 +40,7 @@ type forestRow struct {
 	Change, Interval, Result string
 }
 
-// maxForestRows is the maximum number of rows in a forest plot. The tables have all changes.
+// maxForestRows is the maximum number of rows in a forest plot. The tables contain all changes.
 const maxForestRows = 60
 
 // newCompared returns the section about the comparisons.
@@ -119,7 +119,7 @@ func forestCharts(comparisons []*compare.Comparison) (all []chart.Chart) {
 	for i := range forests {
 		f := &forests[i]
 		title := report.ForestTitle(f)
-		if n := len(f.Rows); n > maxForestRows { // the height of a PNG determines the memory that it needs
+		if n := len(f.Rows); n > maxForestRows { // a taller PNG needs more memory
 			title += fmt.Sprintf(", first %d of %s", maxForestRows, text.Plural(uint64(n), "trial"))
 			f.Rows = f.Rows[:maxForestRows]
 		}

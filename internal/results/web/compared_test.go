@@ -68,13 +68,13 @@ func comparedPage(t *testing.T) (page string, rows []map[string]any, c *compare.
 	return b.String(), all.Comparisons[0].Rows, c
 }
 
-// The forest plot and the heat map show the values that the JSON output contains, in a real
-// browser. The page has no foreign request, no error, and is not cut off at any width, in both
-// themes.
+// In a real browser, the forest plot and the heat map show the values that the JSON output
+// contains. The page sends no further request, causes no error, and is not cut off at any width, in
+// both themes.
 func TestBrowserShowsComparison(t *testing.T) {
 	settle.SkipUnderRace(t)
 	page, rows, c := comparedPage(t)
-	if out := os.Getenv("QUORUMBENCH_PAGE"); out != "" { // keeps the page for a look at it
+	if out := os.Getenv("QUORUMBENCH_PAGE"); out != "" { // writes the page to a file that a developer can open
 		must(t, os.WriteFile(out, []byte(page), 0o600))
 	}
 	b := browse(t, writtenText(t, page))

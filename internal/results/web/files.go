@@ -43,11 +43,11 @@ func (f *File) PNG(dark bool) func(io.Writer) error {
 	}
 }
 
-// Charts returns charts of a run as files for slides and papers. kinds selects the kinds of charts
-// (ChartKinds). If it is empty, Charts returns the usual kinds, and omits the charts of single
-// trials if there are many trials. The events of the run must have been read
-// (record.Run.ReadEvents). problems contains sentences about data that could not be read and about
-// omitted charts.
+// Charts returns charts of a run as files for slides and papers. The parameter `kinds` selects
+// kinds of charts from ChartKinds. If `kinds` is empty, Charts returns the usual kinds, and omits
+// the charts of single trials if there are many trials. The caller must have read the events of the
+// run with record.Run.ReadEvents. The result `problems` contains sentences about data that could
+// not be read and about omitted charts.
 func Charts(run *record.Run, comparisons []*compare.Comparison, kinds ...string) (files []File, problems []string) {
 	rows := analyze.Rows(run)
 	x := &fileSet{usual: len(kinds) == 0, kinds: kinds}
@@ -134,8 +134,8 @@ func (x *fileSet) combinedTrials(run *record.Run, all []drawnRow) {
 	}
 }
 
-// row adds the charts of a trial. If its repeats are combined, the charts of single repeats contain
-// only what cannot be combined.
+// row adds the charts of a trial. If charts combine the repeats of the trial, row adds charts of
+// single repeats only for data that cannot be combined.
 func (x *fileSet) row(r *drawnRow) {
 	prefix := fmt.Sprintf("trial-%02d-%s", r.row.First().Number, record.Slug(r.row.First().Name))
 	combined := map[string]bool{}

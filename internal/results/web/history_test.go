@@ -49,8 +49,8 @@ func seriesOverRuns(t *testing.T, runs, benchmarks int) *history.History {
 	return h
 }
 
-// The page shows the values of the JSON output, marks the change, and needs no script. It sends no
-// request, and no width cuts it off.
+// The page shows the values of the JSON output, marks the change, and needs no script. The page
+// sends no request, and is not cut off at any width.
 func TestBrowserShowsHistory(t *testing.T) {
 	h := seriesOverRuns(t, 24, 2)
 	var page, object bytes.Buffer

@@ -10,12 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The page of a long run has the same size limit as the page of a short run. Columns of several
-// seconds preserve all extreme values.
+// The page of a long run has the same size limit as the page of a short run. If a column of a chart
+// represents several seconds, it preserves all extreme values.
 func TestPageOfALongRun(t *testing.T) {
 	settle.SkipUnderRace(t)
 	hour := runs.Hour
-	hour.Seconds, hour.PerSecond = 1450, 30 // the size of the page depends on seconds and members, but hardly on operations
+	hour.Seconds, hour.PerSecond = 1450, 30 // the size of the page depends on the numbers of seconds and members, but hardly on the number of operations
 	dir := hour.Record(t, t.TempDir())
 	run := opened(t, dir)
 	text := pageOfRun(t, run)

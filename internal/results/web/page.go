@@ -68,9 +68,9 @@ type page struct {
 // of the run.
 type repeat struct{ RunName, Command, Scenario string }
 
-// HTML writes a run as a page in one file. The events of the run must have been read
-// (record.Run.ReadEvents). The comparisons are shown below the overview. The page makes no
-// requests, and all text in it is escaped.
+// HTML writes a run as a page in one file. The caller must have read the events of the run with
+// record.Run.ReadEvents. The comparisons are shown below the overview. The page makes no requests,
+// and all text in it is escaped.
 func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error {
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
@@ -88,8 +88,8 @@ func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error
 	}
 }
 
-// Policy returns the content security policy of a page: it runs no script except its own, and makes
-// no request.
+// Policy returns the content security policy of a page. The policy allows only the script in the
+// page, and no requests.
 func Policy() string {
 	hash := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
@@ -179,8 +179,8 @@ func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 	p.Verdicts, p.Notes = sentencesWithTrials(reason, run), sentencesWithTrials(notes, run)
 }
 
-// repeatsOf returns a command for each run on the page that was made from a scenario. The command
-// repeats the run.
+// repeatsOf returns the commands that repeat the runs on the page. It omits runs that were not made
+// from a scenario.
 func repeatsOf(run *record.Run) (all []repeat) {
 	for _, p := range run.PartsOrSelf() {
 		if p.Scenario == "" {

@@ -361,8 +361,8 @@ func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 	}
 }
 
-// A page with large charts stays within the limits. The files still contain the charts of all
-// trials.
+// A page with large charts stays within the size limits. The chart files still contain the charts
+// of all trials.
 func TestLargeChartsAreCut(t *testing.T) {
 	settle.SkipUnderRace(t)
 	dir := made{name: "large", seconds: 60, trials: 16}.record(t)
@@ -395,7 +395,7 @@ func TestPagesOfRecordedRuns(t *testing.T) {
 	}
 }
 
-// The size of a page is limited for a run of any size.
+// The size of a page is limited even for a run with very many trials.
 func TestPageOfManyTrials(t *testing.T) {
 	settle.SkipUnderRace(t)
 	run := opened(t, made{name: "many", seconds: 3, trials: 1}.record(t))

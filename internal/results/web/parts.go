@@ -74,8 +74,8 @@ func sentencesWithTrials(all []analyze.Sentence, run *record.Run) (out []trialSe
 	return out
 }
 
-// names joins names with commas. If there are many, it replaces the last ones by their number. If
-// all is set, it returns "all trials".
+// names joins the names in `list` with commas. If there are many names, it replaces the last names
+// with the number of these names. If `all` is set, it returns "all trials".
 func names(list []string, all bool) string {
 	const most = 6
 	if all {

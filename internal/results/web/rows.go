@@ -19,8 +19,9 @@ type drawnRow struct {
 	repeats  []drawnTrial // the repeats that have charts of their own
 }
 
-// chooseCharts returns the charts that describe the trial as a whole, or nil if it has none. If the
-// repeats are not combined, it prefers a repeat whose figures can be compared.
+// chooseCharts returns the charts that describe the trial as a whole, or nil if the trial has no
+// charts. If the repeats are not combined, chooseCharts prefers a repeat whose figures can be
+// compared.
 func (r *drawnRow) chooseCharts() *drawnTrial {
 	if r.combined != nil {
 		return r.combined
@@ -39,7 +40,7 @@ func (r *drawnRow) chooseCharts() *drawnTrial {
 	return nil
 }
 
-// rowID returns the name of a trial with all its repeats in links.
+// rowID returns the name by which links refer to the section of a trial with all its repeats.
 func rowID(r *analyze.Row) string { return fmt.Sprintf("t%d", r.First().Number) }
 
 // combines reports whether a trial has several repeats that can be combined.
@@ -82,8 +83,8 @@ func interleaveRepeats(rows []*analyze.Row) (all []*record.Trial) {
 }
 
 // drawRows reads and draws the trials with charts. It omits trials for which no chart was selected.
-// It keeps the data of a repeat only if the repeat has its charts in a separate section. problems
-// contains sentences about data that cannot be read.
+// It keeps the data of a repeat only if the repeat has its charts in a separate section. The result
+// `problems` contains sentences about data that cannot be read.
 func drawRows(shown shownTrials) (all []drawnRow, problems []string) {
 	for _, r := range shown.rows {
 		one := drawnRow{row: r}

@@ -14,9 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// repeated returns a run with `trials` trials, each of which has 5 repeats. In each second, repeat
-// n completes 1,000 n operations, plus 10 times the number of the second. The fifth repeat is
-// suspect.
+// repeated returns a run with `trials` trials, each of which has 5 repeats. In second k, repeat n
+// completes 1,000 n + 10 k operations. The fifth repeat is suspect.
 func repeated(t testing.TB, name string, seconds, trials int) *record.Run {
 	t.Helper()
 	run := opened(t, made{name: name, seconds: seconds, trials: 5 * trials, open: true}.record(t))
@@ -65,7 +64,7 @@ func TestPageCombinesRepeats(t *testing.T) {
 func TestBrowserShowsRangeOfRepeats(t *testing.T) {
 	b := browse(t, writtenText(t, pageOfRun(t, repeated(t, "bands", 12, 1))))
 	b.hover("t1-throughput", (3.5+2)/14, 0.5)
-	// The median of repeats 1 to 4 is the lower middle value, that of repeat 2.
+	// The median of repeats 1 to 4 is the lower middle value, which is the value of repeat 2.
 	if got := b.legend("t1-throughput", 1); got != "2,030/s (repeats 1,030/s to 4,030/s)" {
 		t.Errorf("the legend says %q", got)
 	}
@@ -79,8 +78,8 @@ func TestBrowserShowsRangeOfRepeats(t *testing.T) {
 	b.atPeace()
 }
 
-// A page of 15 trials with 5 repeats is short, small, and has the bands of all trials. A link to a
-// part of a repeat unfolds the trial and the repeat. No width cuts the page off.
+// A page of 15 trials with 5 repeats is short and small, and has the bands of all trials. A link to
+// a part of a repeat unfolds the trial and the repeat. The page is not cut off at any window width.
 func TestBrowserOpensManyRepeats(t *testing.T) {
 	settle.SkipUnderRace(t)
 	run := repeated(t, "many", 6, 15)
@@ -116,7 +115,8 @@ func checkWidth(t *testing.T, b *reportPage, width int64) {
 	}
 }
 
-// Repeats get charts of their own in turn: no trial has two before every trial has one.
+// The repeats that get charts of their own are chosen from all trials in turn: a second repeat of a
+// trial is chosen only after one repeat of every trial.
 func TestRepeatsAreChosenInTurn(t *testing.T) {
 	settle.SkipUnderRace(t)
 	run := repeated(t, "turn", 3, 15)
@@ -167,7 +167,8 @@ func TestPageWithoutChartsSaysSo(t *testing.T) {
 	}
 }
 
-// If the repeats of a trial cannot be combined, no link leads to their common section (checkPage).
+// If the repeats of a trial cannot be combined, no link leads to their common section. The function
+// checkPage checks that every link has a target.
 func TestPageLinksOnlyToDrawnSections(t *testing.T) {
 	settle.SkipUnderRace(t)
 	run := repeated(t, "damaged", 6, 2)

@@ -49,7 +49,7 @@ func ladderOf(t *testing.T, name string, steps int) *record.Run {
 	return run
 }
 
-// For each figure, the page and the files have one chart over time and one chart by number of
+// For each figure, the page and the files have one chart over time and one chart over the number of
 // writes. Each chart combines all stores.
 func TestPageHasStoresTogether(t *testing.T) {
 	settle.SkipUnderRace(t)

@@ -21,8 +21,8 @@ type shownTrials struct {
 }
 
 // Initial limits for the charts on a page. On the page, a column of a line takes about 24 bytes:
-// its part of the path and its value for the script. HTML reduces the limits if the page becomes
-// too large.
+// its part of the path and its value for the script. The function HTML reduces the limits if the
+// page becomes too large.
 const (
 	maxCells  = 50_000
 	maxTrials = 24
@@ -38,8 +38,9 @@ const (
 var columnSteps = [...]int{720, 480, 360, 240, 180, 120}
 
 // chooseTrials selects the trials that get charts: trials with a timeline, or all trials if there
-// are few. Then it selects as many repeats for charts of their own, with as many columns, as fit
-// the page. It takes the repeats of all trials in turn.
+// are few. Then it selects the repeats that get charts of their own, and the number of columns of
+// each chart. It selects as many repeats and columns as fit on the page, and takes the repeats from
+// all trials in turn.
 func chooseTrials(run *record.Run) shownTrials {
 	drawable := func(t *record.Trial) bool { return len(t.Timeline) > 0 || len(run.Trials) <= maxTrials }
 	var s shownTrials
@@ -85,9 +86,9 @@ func (s *shownTrials) cells() (cells int) {
 	return cells
 }
 
-// shrink reduces the number of columns. If that is at its minimum, it reduces the number of repeats
-// with charts of their own, and then the number of trials. It reports whether a reduction was
-// possible.
+// shrink reduces the number of columns. If this number is at its minimum, it reduces the number of
+// repeats with charts of their own, and then the number of trials. It reports whether a reduction
+// was possible.
 func (s *shownTrials) shrink() bool {
 	if i := slices.Index(columnSteps[:], s.columns); i+1 < len(columnSteps) {
 		s.columns = columnSteps[i+1]
@@ -108,13 +109,13 @@ func (s *shownTrials) shrink() bool {
 // shows reports whether a trial has charts.
 func (s *shownTrials) shows(t *record.Trial) bool { return slices.Contains(s.trials, t) }
 
-// combines reports whether the page has a section that combines the repeats of a trial. The rows
-// must have been drawn (selectCombinedRows).
+// combines reports whether the page has a section that combines the repeats of a trial. It must be
+// called after the rows were drawn (see selectCombinedRows).
 func (s *shownTrials) combines(t *record.Trial) bool {
 	return slices.ContainsFunc(s.rows, func(r *analyze.Row) bool { return r.First().Number == t.Number && combines(r) })
 }
 
-// id returns the name of a trial in links.
+// id returns the name by which links refer to the section of a repeat.
 func id(t *record.Trial) string { return fmt.Sprintf("t%d-%d", t.Number, t.Repeat) }
 
 // drawnTrial is a trial with its charts.
@@ -126,7 +127,7 @@ type drawnTrial struct {
 	charts  []chart.Chart // charts over time
 	events  bool          // whether the first element of charts shows the events
 	heat    *chart.Chart
-	curves  []byPercentile // by operation, by role and by member; each only if it has several curves
+	curves  []byPercentile // charts by operation, by role and by member; charts with fewer than two curves are omitted
 	clients *chart.Chart
 }
 

@@ -4,8 +4,8 @@
 //
 // Each request opens a gRPC stream. The stream exists as long as its subject: a session, a process,
 // a claimed folder, a port lease, followed files, or a job. Subjects have no names or numbers that
-// a peer could guess. A message is a struct encoded as JSON, except for the messages of a load
-// (package remote).
+// a peer could guess. A message is a struct encoded as JSON, except for the messages of a load (see
+// package remote).
 package agent
 
 import (
@@ -46,8 +46,9 @@ const (
 const maxMessageBytes = remote.MaxMessage + 64
 
 // Flow-control windows: the maximum number of bytes that may be sent but not yet read, for one
-// stream and for the whole connection. With fixed windows, gRPC does not measure the link. It would
-// send a ping for each message, and the acknowledgment of the ping would wake both sides again.
+// stream and for the whole connection. With fixed windows, gRPC does not measure the link. To
+// measure it, gRPC would send a ping for each message, and the acknowledgment of the ping would
+// wake both sides again.
 const (
 	streamWindow = 4 << 20
 	connWindow   = 16 << 20
@@ -65,7 +66,8 @@ func network(address string) (networkName, socketAddress string) {
 func IsUnix(address string) bool { return strings.HasPrefix(address, scenario.UnixPrefix) }
 
 // hello is the first message of a session, from the controller. Its JSON form and the name of its
-// method must never change, because an agent refuses controllers of other versions by this message.
+// method must never change, because an agent must be able to decode this message in order to refuse
+// a controller of another version.
 type hello struct {
 	Version    string // the controller's version of quorumbench
 	Controller string // how the agent describes this controller to other controllers
@@ -78,8 +80,8 @@ type welcome struct {
 	OpensConnections bool // whether the agent opens connections for the controller
 }
 
-// heartbeat is a heartbeat or the reply to a heartbeat. The two messages exchange timestamps as in
-// NTP.
+// heartbeat is the message for a heartbeat and for the reply to a heartbeat. The two messages
+// exchange timestamps as in NTP.
 type heartbeat struct {
 	Number                     uint64
 	RequestReceived, ReplySent time.Time // times on the agent's clock
@@ -171,7 +173,7 @@ type stream struct {
 	messageStream
 	sending   sync.Mutex
 	close     func()
-	checkOpen func() error      // if not nil, returns an error when nothing can be sent anymore
+	checkOpen func() error      // if not nil, returns an error when no message can be sent anymore
 	endReason func(error) error // if not nil, returns why the session ended, or nil if the stream failed for another reason
 }
 

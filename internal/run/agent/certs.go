@@ -24,7 +24,8 @@ type Certificates struct {
 // hostName matches a DNS name that is also a valid file name.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 
-// backdating is how long before its creation a certificate becomes valid, because clocks differ.
+// backdating is the time between the beginning of a certificate's validity and its creation. The
+// validity begins earlier because clocks differ.
 const backdating = 10 * time.Minute
 
 // MakeCertificates creates an authority, a certificate for the agent on each host, and a

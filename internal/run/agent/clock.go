@@ -25,8 +25,8 @@ func ControllerClock() Clock { return Clock{Now: measure.Now, After: time.After}
 // on our clock; RequestReceived and ReplySent are times on the other clock.
 type Exchange struct{ RequestSent, RequestReceived, ReplySent, ReplyReceived time.Time }
 
-// maxOffset is the largest plausible difference between two clocks. Beyond it, one of the clocks is
-// wrong.
+// maxOffset is the largest plausible difference between two clocks. If the difference is larger,
+// one of the clocks is wrong.
 const maxOffset = 20 * 365 * 24 * time.Hour
 
 // Offset computes how far the other clock is ahead. ok is false if time ran backwards during the

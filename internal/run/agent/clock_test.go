@@ -107,7 +107,7 @@ func (w wandering) offsetAt(t time.Time) time.Duration {
 	return w.ahead + time.Duration(w.rate*float64(t.Sub(epoch)))
 }
 
-// exchange returns an exchange with the clock that begins at the given time.
+// exchange returns an exchange of timestamps with the clock. The exchange begins at the given time.
 func (w wandering) exchange(r *rand.Rand, at time.Time) Exchange {
 	there, back := time.Duration(r.ExpFloat64()*1e6), time.Duration(r.ExpFloat64()*1e6)
 	received, heard := at.Add(there), at.Add(there+back)

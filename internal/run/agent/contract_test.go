@@ -59,7 +59,8 @@ func dialled(t *testing.T, to Target) *Remote {
 	return r
 }
 
-// anything accepts every command, because the host tests start shells, which no store describes.
+// anything accepts every command, because the host tests start shells and not the processes of a
+// store.
 func anything(c host.Command, _ map[string]string) (host.Command, map[string][]byte, error) {
 	return c, nil, nil
 }
@@ -113,8 +114,9 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	}
 }
 
-// Every version from 1.0 on sends the first message in this form, so that an agent of any other
-// version can refuse the controller with a sentence that names both versions (docs/upgrading.md).
+// Version 1.0 and all later versions send the first message in this form. An agent of any other
+// version can therefore refuse the controller with a sentence that contains both versions (see
+// docs/upgrading.md).
 func TestFirstMessageKeepsItsForm(t *testing.T) {
 	const want = `{"Version":"v1.0.0 (abc)","Controller":"process 7"}`
 	if got, err := json.Marshal(hello{Version: "v1.0.0 (abc)", Controller: "process 7"}); err != nil || string(got) != want {
@@ -122,7 +124,7 @@ func TestFirstMessageKeepsItsForm(t *testing.T) {
 	}
 }
 
-// An agent serves one controller at a time, which must have the same version.
+// An agent serves one controller at a time. The controller must have the same version as the agent.
 func TestSessions(t *testing.T) {
 	_, to := served(t, nil)
 	other := to

@@ -31,7 +31,7 @@ type Target struct {
 	CACert, Cert, Key string
 	Version           string    // version of quorumbench, which must equal the agent's version
 	Clock             Clock     // the zero value means ControllerClock
-	Transport         Transport // if not nil, opens the connection instead of Address; errors still contain Address
+	Transport         Transport // if not nil, opens the connection; Address is then used only in errors
 }
 
 // Transport opens a connection to an agent without using a network address.
@@ -58,7 +58,7 @@ type Remote struct {
 	heartbeatReplies chan heartbeat
 	ended            chan struct{} // closed when the session's stream has ended
 	endRequested     atomic.Bool   // set if we have asked the agent to end the session
-	streamErr        error         // the error that ended the stream; written before ended is closed
+	streamErr        error         // the error that ended the stream; written before the channel `ended` is closed
 
 	stopHeartbeats context.CancelFunc // stops the heartbeats
 	heartbeatLoop  sync.WaitGroup
@@ -297,9 +297,9 @@ func (r *Remote) Offset() host.Clock {
 func (r *Remote) now() time.Time { return r.target.Clock.Now() }
 
 // earliestSendTime returns the earliest time at which the agent may have sent the message that was
-// just read. This is two heartbeat intervals ago, because the agent would otherwise be lost. If our
-// process was suspended, it is the time of the second-to-last reply to a heartbeat: the last reply
-// may have been read just before the message.
+// just read. This is two heartbeat intervals ago: if messages took longer to arrive, the agent
+// would be lost. If our process was suspended, the earliest time is that of the second-to-last
+// reply to a heartbeat, because the last reply may have been read just before the message.
 func (r *Remote) earliestSendTime() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,7 +20,7 @@ type folder string
 const maxPathBytes = 4096
 
 // check returns an error if the agent must not use the path. It does not look for symbolic links,
-// because the host does not follow them (host.Local.WithFolder).
+// because the host does not follow them (see host.Local.WithFolder).
 func (f folder) check(path string) error {
 	if len(path) >= maxPathBytes || strings.ContainsRune(path, 0) {
 		return errors.New("the path is too long or contains a zero byte")
@@ -48,9 +48,9 @@ func (f folder) outsideError(path string) error {
 	return fmt.Errorf("the path %s is outside the agent's folder %s", text.Line(path, maxPathBytes), f)
 }
 
-// ownEntries contains the prefixes of names that are permitted in an agent's folder: those of data
-// folders and session folders from agents and runs, and those of folders of agents that were
-// started over ssh. A file system's lost+found is also permitted.
+// ownEntries contains the prefixes of names that are permitted in an agent's folder. These are the
+// names of data folders and session folders of agents and runs, of the folders of agents that were
+// started over ssh, and of a file system's folder lost+found.
 var ownEntries = []string{"quorumbench-", host.AdoptedPrefix, "lost+found"}
 
 // rejectForeignEntries returns an error if a folder contains an entry that no agent created.

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// hostile starts an agent that accepts a controller's session. For each other stream, it calls say,
-// which sends the messages that the test wants.
+// hostile starts an agent that accepts a controller's session. For each other stream, it calls the
+// function `say`, which sends the messages that the test needs.
 func hostile(t *testing.T, say func(in *stream)) *Remote {
 	t.Helper()
 	c := certificates(t, "127.0.0.1")

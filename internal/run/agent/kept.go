@@ -159,9 +159,9 @@ type endedSession struct {
 	bytes   int64
 }
 
-// removeOld removes the folders of sessions that ended more than keepDays ago. If the others
-// contain more than maxKeptBytes bytes, it then removes the oldest of them. These folders contain
-// only logs.
+// removeOld removes the folders of sessions that ended more than keepDays ago. If the remaining
+// session folders contain more than maxKeptBytes bytes, it then removes the oldest of them. All of
+// these folders contain only logs.
 func (s *Server) removeOld() error {
 	names, err := s.files.Names()
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Server) removeOld() error {
 		o := endedSession{name: name, endedAt: sessionDir.ModifiedAt()}
 		if o.lock, err = sessionDir.Lock(); err == nil {
 			defer func() { _ = o.lock.Close() }()
-			s.files.RemoveEmpty(name) // removes the folder if it has no files left, because a killed agent's data was removed
+			s.files.RemoveEmpty(name) // removes the folder if it is empty, for example because a killed agent's data was removed
 			o.bytes = max(0, sessionDir.DiskUsage())
 		}
 		sessionDir.Close()

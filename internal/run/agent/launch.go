@@ -22,7 +22,8 @@ import (
 
 // launcher builds the commands that are started for a controller. The store's package on this
 // machine builds the command of the requested process. The launcher never executes the command in a
-// request, and it rejects a request that sets other environment variables than its own command.
+// request, and it rejects a request with an environment variable that the command built here does
+// not set.
 type launcher struct {
 	stores func(name string) (store.Store, error)
 	self   string // path of our binary
@@ -34,8 +35,8 @@ type launcher struct {
 // files and file names.
 var safeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// command returns the command to start and the files that it needs. The map marks contains the
-// environment entry of each claimed folder, by path.
+// command returns the command to start and the files that it needs. The parameter `marks` contains
+// the environment entry of each claimed folder, by path.
 func (l *launcher) command(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error) {
 	if c.Launch == nil || c.Detach {
 		return host.Command{}, nil, errors.New("the request is not the launch of a store's process, and an agent starts no other commands")

@@ -103,8 +103,8 @@ func (h *remoteHost) impossible(what string) error {
 	return h.r.describeError(errors.New("the agent sent an impossible reply: " + what))
 }
 
-// closeUntrusted ends the session with an agent that reports impossible measurements. If it only
-// ignored the sample, the run would continue and its figures would seem complete.
+// closeUntrusted ends the session with an agent that reports impossible measurements. If the run
+// continued without these measurements, its figures would seem complete.
 func (h *remoteHost) closeUntrusted(reason error) error {
 	err := h.impossible(reason.Error())
 	h.r.recordLoss(fmt.Errorf("the agent reported a value that cannot have been measured: %w", reason))

@@ -100,8 +100,8 @@ type convertedJob struct {
 	offset host.Clock // the other clock's offset when the job was prepared
 }
 
-// clockAhead returns how far the load's clock is ahead of the controller's. The load's clock drifts
-// like the other machine's clock, but does not jump when that clock is set.
+// clockAhead returns how far the load's clock is ahead of the controller's clock. The load's clock
+// drifts like the other machine's clock, but does not jump when that clock is set.
 func (j convertedJob) clockAhead() time.Duration {
 	now := j.clock.Offset()
 	return now.Ahead - (now.JumpSum - j.offset.JumpSum)

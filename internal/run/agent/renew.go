@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// renew replaces the credentials of one of this session's members with the credentials in a launch.
-// It writes only the two certificate files that the store's package specifies.
+// renew replaces the credentials of a member of the current session with the credentials in a
+// launch. It writes only the two certificate files that the store's package specifies.
 func (s *Server) renew(ctx context.Context, current *session, launch *host.Launch) error {
 	p, err := s.launcher.process(launch)
 	if err != nil {

@@ -115,7 +115,7 @@ func (s *Server) putFile(ctx context.Context, current *session, r *request) erro
 	if r.Path == string(s.folder) { // the temporary file would be outside the folder
 		return fmt.Errorf("the agent cannot write a file at %s, because that is its own folder; specify a file inside the folder", s.folder)
 	}
-	if current.hasEverClaimed(r.Path) { // the file could be configuration or a class that a member executes
+	if current.hasEverClaimed(r.Path) { // the file could be a member's configuration, or a Java class that a member executes
 		return fmt.Errorf("the file %s is in a data folder, where only the agent writes members' files", text.Line(r.Path, maxPathBytes))
 	}
 	if err := current.files.open(); err != nil {
@@ -235,7 +235,8 @@ func (s *Server) serveClaim(ctx context.Context, current *session, st *stream, p
 	}
 }
 
-// serveLogs sends the new lines of files for each request.
+// serveLogs follows files until the stream ends. It replies to each request with new lines of the
+// files.
 func (s *Server) serveLogs(ctx context.Context, st *stream, paths []string) error {
 	if err := s.folder.checkAll(paths); err != nil {
 		return err

@@ -44,8 +44,9 @@ type Options struct {
 	// the agent stops the controller's load. After the additional time Lease, it kills the
 	// controller's servers. Zero values mean 1 s and 10 s.
 	Heartbeat, Lease time.Duration
-	// If SingleSession is set, the agent exits after its first session, including the lease of a
-	// lost controller. It also exits if no controller connects within FirstSessionTimeout.
+	// SingleSession makes the agent exit after its first session. If the controller is lost, the
+	// session ends when the lease expires. The agent also exits if no controller connects within
+	// FirstSessionTimeout.
 	SingleSession bool
 	Clock         Clock                            // the zero value means SystemClock
 	Logf          func(format string, args ...any) // reports events; may be nil
@@ -65,7 +66,7 @@ const stopTimeout = 5 * time.Second
 type Server struct {
 	options Options
 	host    host.Host
-	// surveyor is the same machine as host.
+	// surveyor measures the same machine on which `host` acts.
 	surveyor host.Surveyor
 	worker   load.Worker
 	folder   folder
@@ -139,8 +140,9 @@ func New(o Options) (*Server, error) {
 	return s, s.removeAbandonedFolders()
 }
 
-// StopAfterSession makes Serve return when the current session, if any, has ended, including the
-// lease of a lost controller. It may be called more than once.
+// StopAfterSession makes Serve return when the current session, if any, has ended. If the
+// controller is lost, the session ends when the lease expires. StopAfterSession may be called more
+// than once.
 func (s *Server) StopAfterSession() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +152,7 @@ func (s *Server) StopAfterSession() {
 	}
 }
 
-// signalIfEnded closes over if the last session has ended. The caller must hold mu.
+// signalIfEnded closes the channel allEnded if the last session has ended. The caller must hold mu.
 func (s *Server) signalIfEnded() {
 	if s.closing && s.current == nil {
 		close(s.allEnded)
@@ -343,7 +345,7 @@ func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *
 	case err := <-closed:
 		return err
 	default:
-		return nil // the return ends the stream, so serve stops waiting
+		return nil // the return ends the stream, so the function `serve` stops waiting
 	}
 }
 

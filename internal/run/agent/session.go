@@ -49,8 +49,8 @@ func newSession(ctx context.Context, controller string, now time.Time) *session 
 	return s
 }
 
-// begin registers a new stream, for which the caller must later call loads.Done. It returns false
-// if the token is wrong or the session has ended.
+// begin registers a new stream. It returns false if the token is wrong or the session has ended.
+// Otherwise, the caller must call streams.Done when the stream has been served.
 func (s *session) begin(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,8 +142,8 @@ func (s *session) claimMarks() map[string]string {
 }
 
 // answerHeartbeats answers heartbeats until the controller ends the session (errBye) or is lost. A
-// controller is lost if its connection ends, or if two heartbeats are missing while our process was
-// running.
+// controller is lost if its connection ends, or if two heartbeats were missing while our process
+// was running.
 func (s *session) answerHeartbeats(beats <-chan heartbeat, ended <-chan error, answer func(heartbeat) error, every time.Duration, c Clock) error {
 	silenceTimer := newSilence(c, every)
 	for {

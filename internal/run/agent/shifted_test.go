@@ -72,7 +72,7 @@ func (j *countingJob) Run(_ context.Context, begin time.Time) (*load.Result, err
 // our clock. If the load's clock is uncertain, the load is not run.
 func TestLoadOnAMachineThatSetsItsClock(t *testing.T) {
 	for name, tt := range map[string]struct {
-		prepare, later func(c *twoClocks) // prepare sets the clock during Prepare, and later sets it between Prepare and Run
+		prepare, later func(c *twoClocks) // `prepare` sets the clock during Prepare; `later` sets the clock between Prepare and Run
 		fails          bool
 	}{
 		"never":              {},

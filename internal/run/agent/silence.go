@@ -2,16 +2,16 @@ package agent
 
 import "time"
 
-// ticksPerInterval is the number of equal parts into which the wait is divided. It also limits how
-// many late ticks are not counted.
+// ticksPerInterval is the number of ticks into which the wait is divided. It is also the maximum
+// number of late ticks that are not counted.
 const ticksPerInterval = 4
 
 // silence waits for a message from the other side. It counts only the time in which our process was
-// able to run. If our process was suspended or our machine was overloaded, timers have expired and
-// messages are unread, although the other side was not silent. Therefore the wait is divided into
-// ticks, and a tick that took more than twice its nominal time is late and not counted. The
-// constant `ticksPerInterval` also limits how many late ticks are not counted; further late ticks
-// are counted.
+// able to run. After our process was suspended or our machine was overloaded, timers have expired
+// and messages are unread, although the other side was not silent. Therefore the wait is divided
+// into ticks of equal length. A tick that took more than twice this length is late and not counted.
+// If more than `ticksPerInterval` ticks are late, the further ones are counted, so that the wait
+// ends.
 type silence struct {
 	clock         Clock
 	tick          time.Duration
@@ -20,8 +20,8 @@ type silence struct {
 	counted, ours int
 }
 
-// newSilence begins the wait for a message. The wait lasts as many heartbeat intervals as the
-// constant missedHeartbeats.
+// newSilence begins the wait for a message. The constant missedHeartbeats is the length of the wait
+// in heartbeat intervals.
 func newSilence(c Clock, every time.Duration) *silence {
 	s := &silence{clock: c, tick: missedHeartbeats * every / ticksPerInterval}
 	s.next()

@@ -26,8 +26,9 @@ func (s *Server) answerSurvey(ctx context.Context, now *session, r *request) (re
 	return reply{Limits: &p}, err
 }
 
-// serveWrites makes synced writes in a folder and sends the times of each second, until the stream
-// ends. The last message has no second.
+// serveWrites makes synced writes in a folder, and sends the times of the writes in one message for
+// each second. It stops after the requested writes, or earlier if the controller sends a message or
+// ends the stream. The last message contains no times.
 func (s *Server) serveWrites(ctx context.Context, now *session, st *stream, r *request) error {
 	if err := s.folder.check(r.Path); err != nil {
 		return err
@@ -119,8 +120,8 @@ func (h *remoteHost) WriteLog(ctx context.Context, dir string, w probe.PacedWrit
 	}
 }
 
-// checkSecond returns an error if the writes of a second cannot have been measured. `next` is the
-// number of the first expected write.
+// checkSecond returns an error if the reported times of the writes in one second are impossible.
+// `next` is the number of the first expected write.
 func checkSecond(s *measure.WrittenSecond, next int, w *probe.PacedWrites) error {
 	if err := text.CheckNumbers(s); err != nil {
 		return err

@@ -54,7 +54,7 @@ func TestRefusesImpossibleSurveys(t *testing.T) {
 	}
 }
 
-// An agent makes no writes outside its folder, and none that are implausible.
+// An agent rejects surveys outside its folder, and writes that need more space than is free.
 func TestRefusesSurveysOutsideItsFolder(t *testing.T) {
 	s, to := served(t, nil)
 	h := dialled(t, to).Host().(host.Surveyor)

@@ -15,8 +15,8 @@ import (
 
 const secret = "not the agent's"
 
-// victim creates a folder that looks like a member's folder but is outside the agent's folder.
-// check reports an error if this folder has changed.
+// victim creates a folder that looks like a member's folder but is outside the agent's folder. The
+// function `check` reports an error if this folder has changed.
 func victim(t *testing.T) (dir string, check func()) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "m1")

@@ -24,7 +24,8 @@ const (
 // connectFunc is a function that opens a connection and returns how long this took.
 type connectFunc func(ctx context.Context) (time.Duration, error)
 
-// MeasureLoopback times TCP connections over loopback, which is the kernel's part of a round trip.
+// MeasureLoopback measures how long TCP connections over loopback take to open. This time is the
+// kernel's part of a round trip.
 func MeasureLoopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -50,8 +51,9 @@ func MeasureLoopback(ctx context.Context, rounds int) (record.RoundTrip, error) 
 	})
 }
 
-// MeasureEndpoint times TCP connections to an endpoint. The limit applies to each connection. If
-// secure is not nil, a TLS handshake follows, which is not timed.
+// MeasureEndpoint measures how long TCP connections to an endpoint take to open. The parameter
+// `limit` is the time limit for each connection. If `secure` is not nil, a TLS handshake follows,
+// which is not measured.
 func MeasureEndpoint(ctx context.Context, endpoint string, secure *tls.Config, limit time.Duration, rounds int) (record.RoundTrip, error) {
 	return roundTrip(ctx, endpoint, rounds, func(ctx context.Context) (time.Duration, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
@@ -60,8 +62,8 @@ func MeasureEndpoint(ctx context.Context, endpoint string, secure *tls.Config, l
 	})
 }
 
-// roundTrip times connections in the given number of rounds. Each round has at least one
-// connection.
+// roundTrip measures how long connections take to open, in the given number of rounds. Each round
+// has at least one connection.
 func roundTrip(ctx context.Context, endpoint string, rounds int, connect connectFunc) (record.RoundTrip, error) {
 	r := record.RoundTrip{Address: endpoint, LowestNS: math.Inf(1)}
 	var medians []float64

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// waitsPerRound is the number of waits in a round. A p99 needs no more, because ten waits of a
-// round are later than its p99.
+// waitsPerRound is the number of waits in a round. More waits are not needed for a p99, because the
+// delays of ten waits in a round exceed the p99.
 const waitsPerRound = 1000
 
 // shortestWait and longestWait are the limits for the length of a wait in nanoseconds. Waits of
@@ -78,8 +78,8 @@ func waitLength(i int) int64 {
 	return shortestWait + int64(part*(longestWait-shortestWait))
 }
 
-// nearestRank returns the smallest of the sorted values for which at least the given share of the
-// values are less or equal. There must be at least one value.
+// nearestRank returns the smallest value such that at least the given share of all values are less
+// than or equal to it. There must be at least one value.
 func nearestRank(sorted []int64, share float64) float64 {
 	rank := int(math.Ceil(share*float64(len(sorted)) - 1e-9))
 	return float64(sorted[max(rank, 1)-1])

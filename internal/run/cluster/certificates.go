@@ -68,8 +68,8 @@ func (c *Cluster) issueCredentials(memberPlace kv.MemberPlace) (credentials kv.C
 	return credentials, err
 }
 
-// trust adds the authority of the members' certificates, if they have any, so that clients with
-// this access trust them.
+// trust makes clients with the given access trust the members' certificates: it adds the authority
+// that signed these certificates. If members have no certificates, it does nothing.
 func (c *Cluster) trust(a *store.Access) {
 	if c.authority == nil {
 		return
@@ -128,7 +128,7 @@ func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c k
 }
 
 // awaitCertificate waits until a member presents a certificate to clients and, if members use TLS
-// between each other, also to other members.
+// when they connect to each other, also to other members.
 func (c *Cluster) awaitCertificate(ctx context.Context, m *member, memberPlace kv.MemberPlace, credentials kv.Credentials) error {
 	pair, err := tls.X509KeyPair(credentials.Certificate, credentials.Key)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *Cluster) awaitCertificate(ctx context.Context, m *member, memberPlace k
 	access, endpoints := c.Access(), []string{m.description().Endpoint}
 	if s, ok := c.spec.Settings.(store.LaunchSettings); ok && s.SecuredPeers() {
 		endpoints = append(endpoints, memberPlace.Address(s.PeerPort()))
-		access.TLS.Certificates = []tls.Certificate{pair} // the client certificate; that of any other member would also be accepted
+		access.TLS.Certificates = []tls.Certificate{pair} // the client certificate; the certificate of any other member would also be accepted
 	}
 	for {
 		if err = checkCertificates(ctx, &access, endpoints, pair.Leaf); err == nil {

@@ -62,8 +62,8 @@ type Member struct {
 	// DiskServer is the process that serves the disk with injected faults, or nil if there is no
 	// such disk.
 	DiskServer *Process
-	// NetworkServer is the process that forwards the packets of all members. It is set only in the
-	// first member, and nil if members have no networks of their own.
+	// NetworkServer is the process that forwards the packets of all members. It is nil if members
+	// have no networks of their own. Otherwise, it is set only in the first member.
 	NetworkServer *Process
 }
 
@@ -138,7 +138,8 @@ type Cluster struct {
 	network host.Network // nil if members use the machine's network
 	members []*member
 	spare   *spare // nil if no place is reserved
-	// authority signed the members' certificates. It is nil if members do not use TLS.
+	// authority is the authority that signed the members' certificates. It is nil if members do not
+	// use TLS.
 	authority *host.Authority
 	exits     chan Exit
 
@@ -153,7 +154,7 @@ var _ Running = (*Cluster)(nil)
 // place contains the resources that a cluster uses on one of its hosts.
 type place struct {
 	host        host.Host
-	networkHost host.Host // the same host, or the host from inside a member's network
+	networkHost host.Host // the host on which processes start and ports are leased: inside the member's network if it has one, otherwise the same as `host`
 	root        string    // contains all files on the host; empty if files may be anywhere
 	data        host.Claim
 	lease       *host.Lease // ports of all members on the host
@@ -316,7 +317,7 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 
 // Exits returns a channel that receives an event for each process that exits. The channel is closed
 // when the cluster has stopped. Its buffer has room for one event per process, so the caller need
-// not receive. Events are dropped while the buffer is full.
+// not receive the events. While the buffer is full, further events are dropped.
 func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
 // AllRunning reports whether all processes are running.

@@ -27,7 +27,7 @@ func onDisks(t *testing.T, settings any) *Cluster {
 	return start(t, Spec{Members: 3, Disks: true, Settings: settings})
 }
 
-// acknowledge writes numbered keys until the context is canceled. It closes the channel enough
+// acknowledge writes numbered keys until the context is canceled. It closes the channel `enough`
 // after about 200 writes. It returns the acknowledged values.
 func acknowledge(ctx context.Context, t *testing.T, c *Cluster, enough chan<- struct{}) map[string]string {
 	t.Helper()

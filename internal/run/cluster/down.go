@@ -21,8 +21,8 @@ type Stopped struct {
 }
 
 // Down stops the playground in a folder and removes its data. If there is no playground, it does
-// nothing, and Existed is false. Members that have not exited within 5 s, or when ctx is canceled,
-// are killed.
+// nothing, and Existed is false. Down kills the members that are still running after 5 s, or when
+// ctx is canceled.
 //
 // Down signals a process only if it can prove that the process is a member, and removes a folder
 // only if Up created the folder. If the state file lists a process or folder for which it has no
@@ -158,8 +158,8 @@ func (p *Playground) stop(ctx context.Context, found *liveProcesses) error {
 	return fmt.Errorf("the cluster in %s starts processes faster than quorumbench can kill them", p.Dir)
 }
 
-// killRounds limits how often stop searches for processes that other processes started before they
-// were killed.
+// killRounds limits how often the method stop searches for processes that were started by other
+// processes before these were killed.
 const killRounds = 5
 
 func (s *liveProcesses) signal(signals ...host.Signal) error {
@@ -174,8 +174,8 @@ func (s *liveProcesses) signal(signals ...host.Signal) error {
 }
 
 // awaitExit polls until none of the processes is running, and reports whether they have all exited.
-// It polls because the processes are not our children. It waits for at most limit. Once fewer
-// members than a quorum are running, it waits only for the duration grace.
+// It polls because the processes are not our children. It waits at most for the duration `limit`.
+// Once fewer members than a quorum are running, it waits at most for the duration `grace`.
 func (p *Playground) awaitExit(ctx context.Context, found *liveProcesses, limit, grace time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -207,8 +207,8 @@ func (p *Playground) awaitExit(ctx context.Context, found *liveProcesses, limit,
 	}
 }
 
-// remove removes everything that Up created, and the state file last. It then removes the folder if
-// Up created the folder and it is empty.
+// remove removes everything that Up created. It removes the state file last. Then it removes the
+// playground's folder if Up created this folder and the folder is empty.
 func (p *Playground) remove(folder *host.Folder) error {
 	if err := p.removable(folder); err != nil {
 		return err

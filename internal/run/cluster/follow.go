@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Intervals between the requests to a member. FastInterval is used if the load's target is a role,
-// and for a while after an event such as a lost connection, so that the load follows an election
-// within this interval.
+// Intervals between the requests to a member. FastInterval is used in two cases: if the load's
+// target is a role, and for a while after an event such as a lost connection. The load then follows
+// an election within FastInterval.
 const (
 	FastInterval = 100 * time.Millisecond
 	SlowInterval = time.Second
@@ -32,15 +32,17 @@ type Config struct {
 	// Interval is FastInterval or SlowInterval.
 	Interval time.Duration
 	// CompletedOperations returns the number of operations that the load has completed. It may be
-	// nil. If this number rises, the leader is serving, and members are asked only at SlowInterval:
-	// at FastInterval, ten requests per second to each member would add to the load.
+	// nil. If this number rises, the leader is serving. The Follower then sends requests at
+	// SlowInterval, because ten requests per second to each member, as at FastInterval, would add
+	// to the load.
 	CompletedOperations func() uint64
-	// OnResponse is called with each response. i is the index of the member. asked and ended are
-	// the times at which the request was sent and answered. Calls of OnResponse are not concurrent.
+	// OnResponse is called with each response. `i` is the index of the member. `asked` is the time
+	// at which the request was sent, and `ended` the time at which it was answered. Calls of
+	// OnResponse are not concurrent.
 	OnResponse func(i int, asked, ended time.Time, m store.Member)
 }
 
-// Follower asks the members for their roles at intervals.
+// Follower polls the members for their roles.
 type Follower struct {
 	cfg     Config
 	pollers []*poller
@@ -49,7 +51,7 @@ type Follower struct {
 
 // poller is the state of one goroutine that sends requests.
 type poller struct {
-	ask           func(ctx context.Context) []store.Member // returns the state of the members with the index first and above
+	ask           func(ctx context.Context) []store.Member // returns the states of consecutive members, beginning with the member whose index is `first`
 	first         int
 	wakeups       chan struct{}
 	lastCompleted uint64 // result of Config.CompletedOperations in the last call of canSkip
@@ -78,19 +80,19 @@ func NewFollower(cfg Config) *Follower {
 	return f
 }
 
-// Refresh makes the Follower ask the members immediately, and for a while at FastInterval. It is
-// called after an event such as a lost connection. It does not block.
+// Refresh makes the Follower poll the members immediately, and then at FastInterval for a while. It
+// is called after an event such as a lost connection. It does not block.
 func (f *Follower) Refresh() {
 	for _, l := range f.pollers {
 		select {
 		case l.wakeups <- struct{}{}:
-		default: // a poke is already pending
+		default: // a wake-up is already pending
 		}
 	}
 }
 
-// Run asks the members until ctx is canceled. It returns when all requests have ended. Each of its
-// goroutines first calls begin, which may be nil.
+// Run polls the members for their roles until ctx is canceled. It returns when all requests have
+// ended. Each goroutine that Run starts first calls the function `begin`, which may be nil.
 func (f *Follower) Run(ctx context.Context, begin func()) {
 	var running sync.WaitGroup
 	for _, l := range f.pollers {
@@ -107,7 +109,7 @@ func (f *Follower) Run(ctx context.Context, begin func()) {
 func (f *Follower) follow(ctx context.Context, l *poller) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var asked, often time.Time // time of the last request; time until which members are asked often
+	var asked, often time.Time // time of the last request; time until which members are polled at FastInterval
 	for {
 		select {
 		case <-ctx.Done():
@@ -115,7 +117,7 @@ func (f *Follower) follow(ctx context.Context, l *poller) {
 		case <-l.wakeups:
 			now := measure.Now()
 			often = now.Add(alertPeriod)
-			timer.Reset(max(0, FastInterval-now.Sub(asked))) // several pokes at once cause only one request
+			timer.Reset(max(0, FastInterval-now.Sub(asked))) // several wake-ups at once cause only one request
 			continue
 		case <-timer.C:
 		}

@@ -91,7 +91,7 @@ func TestPollingIntervals(t *testing.T) {
 		if n := w.requests[1].Load(); n != 11 {
 			t.Errorf("asked %d times in 10 s", n)
 		}
-		for range 1000 { // a burst of pokes
+		for range 1000 { // a burst of wake-ups
 			f.Refresh()
 		}
 		synctest.Wait()
@@ -111,8 +111,8 @@ func TestPollingIntervals(t *testing.T) {
 	})
 }
 
-// As long as the load completes operations, members are asked at SlowInterval. When it completes
-// none, they are immediately asked at FastInterval.
+// As long as the load completes operations, members are polled at SlowInterval. When the load
+// completes no operations, members are immediately polled at FastInterval.
 func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &followedCluster{}
@@ -128,7 +128,7 @@ func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 		if n := w.requests[1].Load(); n < 5 || n > 7 {
 			t.Errorf("asked %d times in 5 s in which the load was served", n)
 		}
-		time.Sleep(FastInterval / 2) // so that no request is sent at the edges of the second
+		time.Sleep(FastInterval / 2) // so that no request is sent at the beginning or end of the one-second interval below
 		before := w.requests[1].Load()
 		time.Sleep(time.Second)
 		if n := w.requests[1].Load() - before; n < 8 || n > 10 {

@@ -47,7 +47,7 @@ type PlaygroundMember struct {
 	Endpoint string        `json:"endpoint"` // HOST:PORT for clients
 	DataDir  string        `json:"data_dir"`
 	LogFile  string        `json:"log_file"`
-	Folder   host.FileID   `json:"folder"` // folder in Dir that has the member's name; zero if not created yet
+	Folder   host.FileID   `json:"folder"` // ID of the folder in Dir that has the member's name; zero if the folder was not created yet
 	Process  host.Identity `json:"process"`
 	// Backends contains the member's other processes, such as the server behind a proxy.
 	Backends []PlaygroundBackend `json:"behind,omitempty"`

@@ -18,7 +18,8 @@ import (
 func TestPlaygroundUpStatusDown(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "play")
 	local := host.NewLocal(nil, nil)
-	// The environment of an outer member process must not reach the members.
+	// If this process was itself started as a member, this variable is set. The members must not
+	// inherit it.
 	t.Setenv("QUORUMBENCH_PARENT", "stdin")
 	p, status, err := Up(t.Context(), local, etcd.New(), Spec{Members: 3, Dir: dir}, time.Unix(1, 0))
 	t.Cleanup(func() { _, _ = Down(t.Context(), dir) })

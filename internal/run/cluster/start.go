@@ -184,8 +184,8 @@ func memberPlace(i int, dir, address string, ports []int) kv.MemberPlace {
 	}
 }
 
-// launchSpec returns the request to the store. The cluster's name is the name in the spec followed
-// by unique, which no other cluster has.
+// launchSpec returns the request to the store. The cluster's name is the name in the spec, followed
+// by the parameter `unique`. No other cluster has the same value of `unique`.
 func launchSpec(spec Spec, unique string, members []kv.MemberPlace) store.LaunchSpec {
 	return store.LaunchSpec{
 		Cluster: spec.Name + "-" + unique, Members: members, Exec: spec.Exec, Self: spec.Self, Settings: spec.Settings,

@@ -22,7 +22,7 @@ const (
 	LeaderElected ChangeKind = iota // a member is the new leader, or the first known leader
 	MemberLost                      // a member exited or has not responded for LostAfter
 	MemberBack                      // a lost member responds again
-	LeaderRenewed                   // a follower that did not respond during the last election responds
+	LeaderRenewed                   // a follower that did not respond during the last election responds again
 )
 
 // Change is a change of a member's state. It follows from a response of a member, or from a missing

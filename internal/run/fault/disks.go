@@ -67,7 +67,7 @@ func lyingDisk() *action {
 		},
 		heal: func(ctx context.Context, o *injection) error {
 			var err error
-			if o.result.Injected() { // no power loss if only some of the disks lied, because the fault was not injected
+			if o.result.Injected() { // if only some of the disks lied, the fault was not injected, and no power loss follows
 				err = losePower(ctx, o)
 			}
 			return errors.Join(err, o.forEachMember(func(m string) error {
@@ -101,9 +101,9 @@ func writeBack(ctx context.Context, i *Injector) error {
 	})
 }
 
-// whileSuspended suspends all given members, calls do for each of them, and resumes them. Because
-// no member runs in between, the states of the disks are consistent with each other: no disk
-// contains a write that another disk would contain only later.
+// whileSuspended suspends all given members, calls the function `do` for each of them, and resumes
+// them. Because no member runs in between, all calls have the same effect on the disks as if they
+// were made at the same moment.
 func (i *Injector) whileSuspended(ctx context.Context, members []string, do func(member string) error) error {
 	var errs []error
 	for _, step := range []func(m string) error{

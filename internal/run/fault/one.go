@@ -14,15 +14,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// action implements a kind of fault. Its functions act on all members that the fault affects
-// (injection.members). The context that they receive is never canceled.
+// action implements a kind of fault. Its functions act on all members that the fault affects (see
+// injection.members). The context that they receive is never canceled.
 type action struct {
 	// prepare is called at the time `Amount` before the fault, if the fault has an `Amount`. The
 	// affected members are not chosen yet at this time. The field may be nil.
 	prepare func(ctx context.Context, i *Injector) error
 	begin   func(ctx context.Context, o *injection) error // may be nil
-	// endsProcesses is set if begin makes the members' processes exit. The injector then waits
-	// until they have exited.
+	// endsProcesses is set if the function `begin` makes the members' processes exit. The injector
+	// then waits until they have exited.
 	endsProcesses bool
 	// afterBegin is called after the fault has begun and, if `endsProcesses` is set, the processes
 	// have exited. It may be nil.
@@ -53,7 +53,7 @@ type injection struct {
 	healed string // replaces action.healed unless empty
 }
 
-// forEachMember calls do for each affected member.
+// forEachMember calls the function `do` for each affected member.
 func (o *injection) forEachMember(do func(member string) error) error {
 	var errs []error
 	for _, m := range o.members {
@@ -72,7 +72,7 @@ func (o *injection) membersText() string {
 }
 
 // breakAndHeal injects the fault, waits for its duration, and heals it. The fault is healed even if
-// a context is canceled. The error cut is not nil if the fault was shorter than requested.
+// a context is canceled. The result `cut` is not nil if the fault was shorter than requested.
 func (o *injection) breakAndHeal(run, load context.Context) (cut, err error) {
 	uncanceled := context.WithoutCancel(run)
 	began := o.Clock.Now()

@@ -142,7 +142,7 @@ func (o *injection) startMaintenance(ctx context.Context, feature kv.Feature) er
 	return nil
 }
 
-// undoMaintenance reverses the maintenance work, starting with the last.
+// undoMaintenance reverses the maintenance work, starting with the work that was performed last.
 func (o *injection) undoMaintenance(ctx context.Context) error {
 	var errs []error
 	for _, undo := range slices.Backward(o.undo) {

@@ -111,9 +111,10 @@ func (g *Guard) establishClaim(ctx context.Context, c *claim) error {
 	return g.writeMarker(ctx, c)
 }
 
-// checkOuterClaim searches for the marker of a run that has claimed a prefix which contains the
-// claim's prefix. If that run is still running, it will remove everything below its prefix when it
-// ends. If it was killed, checkOuterClaim removes the keys that it left.
+// checkOuterClaim searches for markers at outer prefixes, which contain the claim's prefix. If the
+// run that wrote such a marker may still be running, or was asked to keep its keys, checkOuterClaim
+// returns an error: a run removes everything below its prefix when it ends. If the other run was
+// killed, checkOuterClaim removes the keys that the run left.
 func (g *Guard) checkOuterClaim(ctx context.Context, c *claim) error {
 	for i := range len(c.Prefix) - 1 {
 		outer := c.Prefix[:i+1]

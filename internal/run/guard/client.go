@@ -31,8 +31,8 @@ type Client struct {
 }
 
 // ask sends one operation to the cluster's endpoints in turn, until one of them executes it. After
-// a temporary error, it tries the endpoints again. If conflicts is set, a conflict is a valid
-// response.
+// a temporary error, it tries the endpoints again. If the parameter `conflicts` is set, a conflict
+// is a valid response.
 func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev store.Event, err error) {
 	var lastErr error
 	for try := range maxAttempts {
@@ -118,7 +118,7 @@ func (c *Client) get(ctx context.Context, key string) (value []byte, found bool,
 	return bytes.Clone(ev.Value), true, nil
 }
 
-// create writes a key unless it already exists; created is false if it does.
+// create writes a key unless the key already exists; the result `created` is false if it exists.
 func (c *Client) create(ctx context.Context, key string, value []byte) (created bool, err error) {
 	op := store.Op{Kind: kv.CAS, Key: []byte(key), Value: value}
 	if _, ok := c.Store.Capabilities().Operations[kv.CAS]; !ok {

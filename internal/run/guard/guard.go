@@ -147,7 +147,7 @@ func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found
 	value, found, err := g.get(ctx, key)
 	if err != nil {
 		if IsDenied(err) {
-			return nil, false, nil // so no earlier run of this user can have written a marker
+			return nil, false, nil // without the right to access this key, no earlier run of this user can have written a marker
 		}
 		return nil, false, fmt.Errorf("cannot read the key %q, which shows who wrote the keys with prefix %q: %w", key, prefix, err)
 	}

@@ -29,9 +29,9 @@ type owner struct {
 	Processes []Identity `json:"processes"` // processes passed to Note
 }
 
-// claim is a claimed folder. The owner holds a lock on the owner file, by which processes in all
-// PID namespaces can see that the owner is running. On a file system without locks, they can only
-// use the owner's identity in the file.
+// claim is a claimed folder. The owner holds a lock on the owner file. The lock shows processes in
+// all PID namespaces that the owner is running. On a file system without locks, these processes can
+// use only the owner's identity in the file.
 type claim struct {
 	parentFolder *Folder // the parent folder
 	folder       *Folder

@@ -13,9 +13,9 @@ type Clock struct {
 	// exchange. The error reaches Bound if the delay in one direction was zero.
 	Ahead, Bound time.Duration
 	At           time.Time // time of the estimate on our clock
-	// ChangeSinceFirst is the difference between Ahead and the first estimate. Jumps counts the
-	// changes of Ahead that are greater than the error bounds and Drift permit, which means that a
-	// clock was set. JumpSum is the sum of these changes.
+	// ChangeSinceFirst is the difference between Ahead and the first estimate. Jumps is the number
+	// of changes of Ahead that the error bounds and Drift do not explain. Each of these changes
+	// means that a clock was set. JumpSum is their sum.
 	ChangeSinceFirst, JumpSum time.Duration
 	Jumps                     int
 }

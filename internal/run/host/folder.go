@@ -62,8 +62,8 @@ func (f *Folder) Path() string { return f.path }
 func (f *Folder) ID() FileID { return fileID(f.info) }
 
 // CheckOwner returns an error, in one sentence, if another user owns the folder or can write to it.
-// Such a user could have entered any process in an owner file there, or could have put any file
-// into the folder.
+// This other user could have listed any process in an owner file in the folder, or could have put
+// any other file there.
 func (f *Folder) CheckOwner() error { return checkOwned(f.info, "the folder "+f.path) }
 
 // errLink reports that a path is a symbolic link, but must be a file or folder.
@@ -114,8 +114,8 @@ func (f *Folder) openBelow(path string, create bool) (*Folder, error) {
 	return current, err
 }
 
-// checkPath returns an error if another folder has replaced this folder at f.path. Call it before
-// starting a program that opens the folder by its path.
+// checkPath returns an error if another folder has replaced this folder at f.path. Call checkPath
+// before you start a program that opens the folder by its path.
 func (f *Folder) checkPath() error {
 	info, err := os.Stat(f.path)
 	if err == nil && !os.SameFile(info, f.info) {
@@ -152,7 +152,7 @@ func (f *Folder) openOwned(name string, flag int) (*os.File, error) {
 	return file, nil
 }
 
-// open opens a regular file. It does not block, even if the name is that of a FIFO.
+// open opens a regular file. It does not block, even if a FIFO has the name.
 func (f *Folder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	path := filepath.Join(f.path, name)
 	entry, err := f.root.Lstat(name)
@@ -189,7 +189,8 @@ func (f *Folder) appendTo(name string) (*os.File, error) {
 }
 
 // maxNoteBytes is the maximum size of the files in which we record the processes, folders and
-// objects that we created. The records of the largest possible cluster need less than 5 % of it.
+// objects that we created. The records of the largest possible cluster need less than 5 % of this
+// size.
 const maxNoteBytes = 1 << 20
 
 // Read reads a small file that only this user can write.
@@ -220,7 +221,7 @@ func (f *Folder) Create(name string, contents []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// TemporarySuffix is the suffix of the temporary file that Replace writes before it renames it.
+// TemporarySuffix is the suffix of the temporary file that Replace writes and then renames.
 const TemporarySuffix = ".new"
 
 // Replace atomically creates the file or replaces its contents. It returns an error if the name is
@@ -313,8 +314,8 @@ func (f *Folder) Remove(name string) error { return f.root.Remove(name) }
 // RemoveAll removes a file, or a folder with its contents. It does not follow links.
 func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
 
-// clear removes the folder's contents, and then the folder itself. If another folder has replaced
-// it in its parent folder `parent`, clear does not remove that folder.
+// clear removes the folder's contents, and then the folder itself. If another folder has replaced f
+// in the folder `parent`, clear does not remove that other folder.
 func (f *Folder) clear(parent *Folder) error {
 	if err := f.removeContents(); err != nil {
 		return err

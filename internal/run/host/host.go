@@ -1,5 +1,5 @@
 // Package host starts, signals and measures server processes on a machine, and manages their files,
-// ports and logs. A Host is the local machine or a remote one; callers cannot see a difference.
+// ports and logs. A Host is the local machine or a remote one; callers use both in the same way.
 package host
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// Host is a machine on which a run starts processes and keeps files. All arguments and results can
-// be encoded as data or are one of the small interfaces below, so that the machine can be remote. A
-// context limits only the call itself: after Start has returned, canceling its context does not
-// affect the started process. Paths are absolute. Paths and process IDs are valid only on this
-// host.
+// Host is a machine on which a run starts processes and keeps files. So that the machine can be
+// remote, every argument and every result can be encoded as data or is one of the small interfaces
+// below. A context limits only the call itself: after Start has returned, canceling its context
+// does not affect the started process. Paths are absolute. Paths and process IDs are valid only on
+// this host.
 type Host interface {
 	// Describe returns the host's description, which never changes.
 	Describe(ctx context.Context) (Description, error)
@@ -30,8 +30,8 @@ type Host interface {
 	// Start starts a process.
 	Start(ctx context.Context, c Command) (Process, error)
 	// Ports reserves the given number of ports (at least 1) on one address of this host. No other
-	// Lease of the host includes these ports. The system does not use them for outgoing
-	// connections, because they are below the range for these.
+	// Lease of the host includes these ports. The system does not use these ports for outgoing
+	// connections, because the ports are below the system's range for such connections.
 	Ports(ctx context.Context, count int) (*Lease, error)
 
 	// Claim creates a new folder inside parent. Release removes the folder. If the owning process
@@ -57,7 +57,7 @@ type Host interface {
 	// set, it also returns the usage of the whole machine.
 	Sample(ctx context.Context, pids []int, machine bool) (Sample, error)
 	// MeasureFolders returns the disk space in bytes that the files in each folder use, in the
-	// order of dirs. The value is -1 for a folder that it cannot read. cost is the processor time
+	// order of dirs. The value is -1 for a folder that cannot be read. cost is the processor time
 	// of the measurement.
 	MeasureFolders(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
 }
@@ -73,8 +73,8 @@ type Description struct {
 	// of the host's methods and generates load there.
 	Process int `json:"process,omitempty"`
 	// Network identifies the network namespace of Process. NamespaceView identifies the user and
-	// the other namespaces of Process, because these determine which processes it can see. Both are
-	// empty if unknown.
+	// the other namespaces of Process, because these determine which other processes Process can
+	// see. An empty string means unknown.
 	Network       string `json:"network,omitempty"`
 	NamespaceView string `json:"view,omitempty"`
 }
@@ -105,7 +105,7 @@ type Launcher interface {
 }
 
 // PresenceReporter is implemented by a Host that can become unreachable. The caller then cannot
-// know whether its processes still run.
+// know whether the host's processes still run.
 type PresenceReporter interface {
 	// Presence returns a context that is canceled when the connection to the host is lost. The
 	// cause of the context gives the reason in one sentence.
@@ -122,16 +122,16 @@ type EndpointDialer interface {
 // DiskProvider is implemented by a Host that can put a folder on a simulated disk, on which faults
 // can be injected.
 type DiskProvider interface {
-	// Disk creates the folder dir and puts it on such a disk. self is the path of the quorumbench
-	// binary on the host.
+	// Disk creates the folder dir and puts it on a simulated disk. self is the path of the
+	// quorumbench binary on the host.
 	Disk(ctx context.Context, self, dir string) (Disk, error)
 }
 
 // CredentialRenewer is implemented by a Host that itself creates commands and configuration files,
 // and that can replace the credentials of a running member.
 type CredentialRenewer interface {
-	// Renew writes new credentials from l to the process's certificate files
-	// (store.Embedded.CertificateFiles).
+	// Renew writes the credentials in l to the certificate files of the running process (see
+	// store.Embedded.CertificateFiles).
 	Renew(ctx context.Context, l Launch) error
 }
 
@@ -143,10 +143,10 @@ type FolderEmptier interface {
 
 // Disk is a simulated disk that contains one folder. Faults can be injected on it.
 type Disk interface {
-	// Set injects the faults in f, which replace all earlier ones.
+	// Set injects the faults in f. They replace all faults that were set before.
 	Set(ctx context.Context, f disk.Faults) error
 	// WriteBack ensures that all data written so far survives a power loss, including data that was
-	// not synced. It has the same effect as if the kernel had written the data to the device.
+	// not synced. The effect is the same as if the kernel had written the data to the device.
 	WriteBack(ctx context.Context) error
 	// PowerLoss drops all data that was not synced. It returns the number of files that lost data.
 	// All processes that used the disk must have exited.
@@ -161,8 +161,8 @@ type Disk interface {
 // NetworkProvider is implemented by a Host that can give each member a separate network, and can
 // inject faults on the links between these networks.
 type NetworkProvider interface {
-	// CheckNetworkSupport returns nil if the host can create such networks. Otherwise it returns
-	// the reason in one sentence.
+	// CheckNetworkSupport returns nil if the host can give each member a separate network.
+	// Otherwise it returns the reason in one sentence.
 	CheckNetworkSupport(ctx context.Context) error
 	// Network creates a network for each of the named members. self is the path of the quorumbench
 	// binary on the host.
@@ -174,7 +174,7 @@ type Network interface {
 	// Member returns a Host for the network of the i-th member: this Host reserves ports and starts
 	// processes in that network.
 	Member(i int) Host
-	// Set injects the given faults on the links. They replace all earlier ones.
+	// Set injects the given faults on the links. They replace all faults that were set before.
 	Set(ctx context.Context, all []network.Fault) error
 	// PID returns the ID of the process that forwards packets between the networks.
 	PID() int
@@ -191,21 +191,21 @@ type Command struct {
 	Dir     string   // working folder
 	LogFile string   // standard output and standard error are appended to this file
 	// If Lifeline is not empty, the process's standard input is a pipe that is closed when our
-	// process exits. The value of Lifeline is a KEY=VALUE that is added to the new process's
-	// environment. It notifies the new process that standard input is such a pipe.
+	// process exits. Lifeline has the form KEY=VALUE and is added to the new process's environment.
+	// This variable notifies the new process that its standard input is such a pipe.
 	Lifeline string
 	// Detach permits the process to continue after our process has exited. If Detach is not set,
-	// Linux kills the process when ours exits for any reason. On other systems, the process itself
-	// must exit when its standard input (see Lifeline) is closed.
+	// Linux kills the process when our process exits, whatever the reason. On other systems, the
+	// process itself must exit when its standard input (see Lifeline) is closed.
 	Detach bool
 	// Launch identifies the store's process that the command starts. A Launcher uses only Launch to
-	// determine the command, and rejects a Command without it. Launch is nil if the command starts
-	// no process of a store.
+	// determine the command, and rejects a Command without a Launch. Launch is nil if the command
+	// starts no process of a store.
 	Launch *Launch
 }
 
 // Launch describes one process of a store as plain data, from which the store's package can
-// construct the process's command (store.LaunchSpec).
+// construct the process's command (see store.LaunchSpec).
 type Launch struct {
 	Store    string
 	Version  string // version of the installed server, or empty for the store's default
@@ -269,9 +269,9 @@ type Line struct {
 	File int       // index in the list passed to Follow
 	At   time.Time // when the line was read
 	Text []byte
-	// Ahead is how far the host's clock was ahead of our clock, because timestamps in the text may
-	// come from the host's clock. AheadUnknown is set if the host's clock was set since the last
-	// Read.
+	// Ahead is how far the host's clock was ahead of our clock. The caller needs Ahead because
+	// timestamps in the text may come from the host's clock. AheadUnknown is set if the host's
+	// clock was set since the last Read.
 	Ahead        time.Duration `json:",omitempty"`
 	AheadUnknown bool          `json:",omitempty"`
 }

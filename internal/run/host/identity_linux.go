@@ -21,8 +21,8 @@ func startTime(pid int) (string, error) {
 	if len(fields) < 21 {
 		return "", fmt.Errorf("cannot read the state of process %d", pid)
 	}
-	// Field 23 is the size of the process's memory. The size is 0 if the process is about to exit,
-	// and its environment and arguments can then no longer be read.
+	// Field 23 is the size of the process's memory. The size is 0 if the process is about to exit.
+	// The environment and the arguments of such a process can no longer be read.
 	if state := fields[0][0]; state == 'Z' || state == 'X' || string(fields[20]) == "0" {
 		return "", fmt.Errorf("process %d has exited", pid)
 	}

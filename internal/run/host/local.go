@@ -58,10 +58,10 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 	return &Local{now: now, pick: pick, sampler: sampler, describe: about}
 }
 
-// WithClockAhead returns a copy of l for which the clock passed to NewLocal differs from the
-// machine's clock. The function `ahead` must return how far the machine's clock is ahead of the
-// other clock. It is needed for the timestamps in members' log lines, which come from the machine's
-// clock.
+// WithClockAhead returns a copy of l for a machine whose clock differs from the clock that was
+// passed to NewLocal. The function `ahead` must return how far the machine's clock is ahead of that
+// other clock. Readers of members' logs need this difference, because the timestamps in the lines
+// come from the machine's clock.
 func (l *Local) WithClockAhead(ahead func() time.Duration) *Local {
 	copied := *l
 	copied.ahead = ahead

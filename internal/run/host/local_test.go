@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// helperEnv is the environment variable that makes the test binary run as a helper process, and
-// selects which one.
+// helperEnv is the environment variable that makes the test binary run as a helper process. Its
+// value selects the kind of helper process.
 const helperEnv = "QUORUMBENCH_HOST_TEST"
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ func start(t *testing.T, c Command) Process {
 	return p
 }
 
-// patience is the time limit of every wait. It prevents that a test never ends.
+// patience is the time limit of every wait. It ensures that every test ends.
 const patience = 2 * time.Minute
 
 func waitFor(t *testing.T, what string, done <-chan struct{}) {
@@ -138,8 +138,8 @@ func TestDetachedProcessIsRecognized(t *testing.T) {
 }
 
 func TestPortsAreFreeAndNotShared(t *testing.T) {
-	// The search for both leases begins with the same block, so the second lease must use another
-	// block.
+	// The searches for the two leases begin with the same block. The second lease must therefore
+	// use another block.
 	draws := []int{1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8}
 	pick := func(n int) int {
 		if len(draws) == 0 {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// readBytes is the number of bytes after which one Read stops reading from the files. Read may
-// exceed it by the size of one buffer.
+// readBytes is the number of bytes after which one call of Read stops reading from the files. Read
+// may exceed this number by the size of one buffer.
 const readBytes = 256 << 10
 
 // localLogs implements Logs. If a file is missing or unreadable, each Read tries to open it again.
@@ -22,7 +22,7 @@ type localLogs struct {
 	ahead     func() time.Duration // how far the clock that sets the timestamps in the lines is ahead of the clock `now`
 	lastAhead time.Duration        // result of `ahead` in the last Read
 	files     []*followedFile
-	fileIndex int // index in all at which the next Read continues
+	fileIndex int // index in files at which the next Read continues
 	buf       []byte
 	lines     []Line // returned by the last Read
 	text      []byte // the text of lines
@@ -188,8 +188,8 @@ func (l *localLogs) readAppended(f *followedFile) (more bool) {
 // beginning of a line is enough to classify it.
 const maxLine = 4096
 
-// lineSplitter splits a text into lines. The text can be passed in pieces of any size, which do not
-// affect the result.
+// lineSplitter splits a text into lines. The text can be passed in pieces. The sizes of the pieces
+// do not affect the result.
 //
 // Invariant: len(part) <= maxLine+1.
 type lineSplitter struct {

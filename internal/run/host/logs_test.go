@@ -129,8 +129,8 @@ func check(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// Only lines written after Follow are read, each once, even if a log is created later, rotated or
-// truncated.
+// The lines that are written after the call of Follow are read, each exactly once, even if a log is
+// created later, rotated or truncated. Earlier lines are not read.
 func TestLogsAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	a, b := logFile{t, filepath.Join(dir, "a.log")}, logFile{t, filepath.Join(dir, "b.log")}
@@ -183,7 +183,7 @@ func TestLongLogs(t *testing.T) {
 	}
 }
 
-// At in a Line comes from the host's clock.
+// The field At of a Line contains a time on the host's clock.
 func TestLinesHaveTheHostsTime(t *testing.T) {
 	at := time.Unix(1_000_000_000, 5)
 	path := filepath.Join(t.TempDir(), "log")

@@ -100,8 +100,8 @@ func (h *ProcessHandle) Signal(s Signal) error {
 // Release closes the handle.
 func (h *ProcessHandle) Release() { _ = h.handle.Release() }
 
-// relativePath returns path relative to the first folder in dirs that contains it. The result is
-// "." for the folder itself, and "" if no folder contains the path.
+// relativePath returns the given path relative to the first of the folders that contains this path.
+// The result is "." for the folder itself, and "" if no folder contains the path.
 func relativePath(path string, dirs []string) string {
 	for _, dir := range dirs {
 		if path == dir {
@@ -114,8 +114,8 @@ func relativePath(path string, dirs []string) string {
 	return ""
 }
 
-// pathInArgument searches an argument for a path in one of dirs. The path must be at the end of the
-// argument. The result has the same form as that of relativePath.
+// pathInArgument searches an argument for a path in one of the folders. The path must be at the end
+// of the argument. The result has the same form as that of relativePath.
 func pathInArgument(arg string, dirs []string) string {
 	for _, dir := range dirs {
 		if at := strings.Index(arg+"/", dir+"/"); at >= 0 {

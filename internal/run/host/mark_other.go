@@ -29,8 +29,8 @@ func findMarkedPIDs(m Mark) []int {
 
 func hasMark(pid int, m Mark) bool { return slices.Contains(findMarkedPIDs(m), pid) }
 
-// findPathInUse returns a path in one of the folders with which one of the process's arguments
-// ends. The path is relative to that folder.
+// findPathInUse returns the path at the end of one of the process's arguments, if this path is in
+// one of the folders. The result is relative to that folder.
 func findPathInUse(pid int, dirs []string) string {
 	out, _ := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return pathInArgument(strings.TrimSpace(string(out)), dirs)

@@ -182,7 +182,8 @@ func killProcesses(o owner, dir string) error {
 	return nil
 }
 
-// FindUnproven returns the first process in `recorded` that is running but not in found, or nil.
+// FindUnproven returns the first process in `recorded` that is running but not in `found`. It
+// returns nil if no such process exists.
 func FindUnproven(recorded []Identity, found []*ProcessHandle) *Identity {
 	for i := range recorded {
 		proven := slices.ContainsFunc(found, func(h *ProcessHandle) bool { return h.Identity == recorded[i] })

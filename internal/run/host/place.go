@@ -22,10 +22,10 @@ func CurrentPlace() Place {
 // Visibility classifies what this process can know about the processes in a place.
 type Visibility uint8
 
-// The reaches.
+// The values of Visibility.
 const (
 	SamePlace         Visibility = iota // the place's process IDs are valid for this process
-	Rebooted                            // this machine was rebooted since, so that none of the place's processes is running
+	Rebooted                            // this machine has been rebooted, so that none of the place's processes is running
 	OtherPIDNamespace                   // the same boot but another PID namespace, whose processes are not visible
 	OtherHost                           // another machine, whose processes are not visible
 )
@@ -81,8 +81,8 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: boot + " " + pids}, nil
 }
 
-// Running reports whether the identified process is running. The result is false for a zombie, and
-// if another process has reused the process ID.
+// Running reports whether the identified process is running. The result is false for a zombie. It
+// is also false if another process has reused the process ID.
 func (i Identity) Running() bool {
 	now, err := Identify(i.PID)
 	return err == nil && now == i

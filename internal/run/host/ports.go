@@ -57,7 +57,8 @@ func (l *Local) leaseAddress() string {
 	return loopback(l.pick)
 }
 
-// reserve reserves count ports in the block that starts at port first.
+// reserve reserves ports in one block. The parameter `first` is the first port of the block, and
+// the parameter `count` is the number of ports to reserve.
 func reserve(address string, first, count int) (*Lease, error) {
 	guard, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(first)))
 	if err != nil {

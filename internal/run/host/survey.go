@@ -18,8 +18,8 @@ type Surveyor interface {
 	// Limits returns the limits of the machine, and of the file system that contains the folder.
 	Limits(ctx context.Context, dir string) (measure.HostLimits, error)
 	// WriteLog makes synced writes in a new folder inside dir, and removes that folder. It calls
-	// `second` for each second of writes. It ends when the writes end, when ctx is canceled, or
-	// when `second` returns false.
+	// the function `second` once for each second of writes. It ends when the writes end, when ctx
+	// is canceled, or when `second` returns false.
 	WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error
 	// Echo starts a server that returns small messages to other hosts, until Close is called.
 	Echo(ctx context.Context) (*Echo, error)
@@ -51,7 +51,7 @@ func (l *Local) Limits(_ context.Context, dir string) (measure.HostLimits, error
 }
 
 // WriteLog implements Surveyor. If our process is killed, the next measurement in the folder
-// removes what remains.
+// removes the remaining files.
 func (l *Local) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error {
 	if err := w.Check(); err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package kubernetes runs agents or a check in pods, and removes these pods. It calls the Kubernetes
-// API with net/http, defines only a few types, and creates objects in the API's JSON form.
-// Kubernetes' own client and types would make up a sixth of our binary.
+// Package kubernetes runs agents or a check in pods, and removes these pods. It calls the
+// Kubernetes API with net/http, defines only a few types, and creates objects in the API's JSON
+// form. Kubernetes' own client and types would make up a sixth of our binary.
 package kubernetes
 
 import (
@@ -58,8 +58,8 @@ func connect(o *Options) (*api, error) {
 // groups maps kinds of objects to their paths in the API.
 var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1", "nodes": "/api/v1"}
 
-// withNamespace returns a connection for another namespace. If namespace is empty, the connection is
-// for objects that are in no namespace.
+// withNamespace returns a connection for another namespace. If namespace is empty, the connection
+// is for objects that are in no namespace.
 func (a *api) withNamespace(namespace string) *api {
 	other := *a
 	other.namespace = namespace
@@ -93,7 +93,7 @@ func isNotFound(err error) bool {
 
 // isRefused reports whether the API rejected a request without executing it. After a 5xx response,
 // which an overloaded etcd can cause, the request may have been executed. Code 409 may mean that an
-// earlier attempt was executed, because send repeats requests.
+// earlier attempt was executed, because `send` repeats requests.
 func isRefused(err error) bool {
 	var said *apiError
 	if !errors.As(err, &said) {
@@ -106,21 +106,21 @@ func isRefused(err error) bool {
 	return said.Code >= 400 && said.Code < 500
 }
 
-// isNothingCreated reports whether err, from creating an object, proves that the object does not
-// exist.
+// isNothingCreated reports whether the error from an attempt to create an object proves that the
+// object does not exist.
 func isNothingCreated(err error) bool {
 	var dial *net.OpError
 	return isRefused(err) || errors.As(err, &dial) && dial.Op == "dial"
 }
 
-// maxAnswer is the maximum number of bytes that are read of a response.
+// maxAnswer is the maximum number of bytes that are read from a response.
 const maxAnswer = 64 << 20
 
-// maxAttempts is the maximum number of times that a request is sent if the API responds that it
-// must be sent later.
+// maxAttempts is the maximum number of times that a request is sent if the API always responds that
+// the request must be repeated later.
 const maxAttempts = 10
 
-// ask sends a request, and sends it again if the API responds that it must be sent later. It
+// ask sends a request, and repeats the request if the API responds that this is necessary. It
 // decodes the response into the value to which result points, unless result is nil.
 func (a *api) ask(ctx context.Context, method string, endpoint *url.URL, contentType string, body []byte, result any) error {
 	b, err := a.send(ctx, method, endpoint, contentType, body)
@@ -227,7 +227,7 @@ type metadata struct {
 	Labels, Annotations map[string]string
 }
 
-// maxTextBytes is the maximum number of bytes that are quoted of a text from Kubernetes.
+// maxTextBytes is the maximum number of bytes that are quoted from a text that Kubernetes returned.
 const maxTextBytes = 600
 
 func statusText(words string) string {

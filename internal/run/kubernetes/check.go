@@ -19,10 +19,10 @@ import (
 
 const (
 	checkRole = "check"
-	// checkTermination is the maximum time that an interrupted check has to remove its keys.
+	// checkTermination is how long an interrupted check may take to remove its keys.
 	checkTermination = 200 * time.Second
 	// checkTTL is how long Kubernetes keeps the Job of a check that has ended, so that we can read
-	// its last lines even if the API server is busy.
+	// the last lines of the check even if the API server is busy.
 	checkTTL = 30 * time.Second
 )
 
@@ -115,7 +115,7 @@ func (c *Check) pod() object {
 func (c *Check) container(mounts []object) object {
 	o := object{
 		"name": checkRole, "image": c.o.Image, "imagePullPolicy": "IfNotPresent", "args": escapeArgs(c.args),
-		// There is no limit, because the check would also measure throttling.
+		// The container has no limit, because with a limit the check would also measure throttling.
 		"resources":       object{"requests": object{"cpu": "100m", "memory": "128Mi"}},
 		"securityContext": restricted,
 		"volumeMounts":    mounts,
@@ -138,8 +138,8 @@ func escapeArgs(words []string) []string {
 }
 
 // Run creates the Job, copies the output of the check, removes the Job and returns the exit code of
-// the check. If ctx is canceled, Run lets the check end and remove its keys. If the Job could not be
-// removed, the error contains a RemovalError.
+// the check. If ctx is canceled, Run lets the check end and remove its keys. If the Job could not
+// be removed, the error contains a RemovalError.
 func (c *Check) Run(ctx context.Context, stdout, stderr io.Writer) (code int, err error) {
 	job := c.Manifest()
 	job["spec"].(object)["ttlSecondsAfterFinished"] = seconds(checkTTL)
@@ -251,7 +251,7 @@ func (c *Check) startFailure(ctx context.Context, pod *pod) (why string, permane
 func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer) (code int, err error) {
 	all, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Limit())
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = c.api.requestRemoval(all, c.name) }) // remove requests it again, and reports the error
+	stop := context.AfterFunc(ctx, func() { _ = c.api.requestRemoval(all, c.name) }) // c.remove repeats the request and reports the error
 	defer stop()
 	output := &splitter{stdout: stdout, stderr: stderr}
 	for attempts := 0; ; { // after the end of the container
@@ -280,7 +280,7 @@ func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer
 	}
 }
 
-// removedError returns the error for a pod that does not exist although its check had not ended.
+// removedError returns the error for a pod that was removed before its check had ended.
 func (c *Check) removedError(ctx context.Context) error {
 	if c.exceededDeadline(ctx) {
 		return c.deadlineError()

@@ -43,7 +43,7 @@ type Member struct {
 	seLinux map[string]string // options of a process that may read the files; may be empty
 }
 
-// User describes the user as whom the pod runs.
+// User describes the user that runs the pod's process.
 func (m *Member) User() string {
 	if m.user == 0 {
 		return "root"
@@ -54,7 +54,7 @@ func (m *Member) User() string {
 // Files contains the paths of certificates on a node. All are empty if etcd does not use TLS.
 type Files struct{ CACert, Cert, Key string }
 
-// All returns the paths and, for each, the name of the flag with which a command receives it.
+// All returns each path together with the name of the flag that passes the path to a command.
 func (f *Files) All() iter.Seq2[string, *string] {
 	return func(yield func(flag string, path *string) bool) {
 		_ = yield("cacert", &f.CACert) && yield("cert", &f.Cert) && yield("key", &f.Key)
@@ -94,9 +94,9 @@ func (c *ControlPlane) Nodes() (all []string) {
 	return all
 }
 
-// FindControlPlane searches for the etcd of a Kubernetes cluster. It only reads. The parameter
-// `node` selects the member next to which a pod runs; if it is empty, FindControlPlane chooses a
-// member that is ready.
+// FindControlPlane searches for the etcd of a Kubernetes cluster. It changes nothing in the
+// cluster. The parameter `node` selects the member next to which a pod runs; if it is empty,
+// FindControlPlane chooses a member that is ready.
 func FindControlPlane(ctx context.Context, o Options, node string) (*ControlPlane, error) {
 	api, err := connect(&o)
 	if err != nil {
@@ -119,8 +119,8 @@ func FindControlPlane(ctx context.Context, o Options, node string) (*ControlPlan
 	return c, nil
 }
 
-// NewControlPlane returns a control plane whose etcd FindControlPlane cannot find. The pod will run
-// on the node of the given member.
+// NewControlPlane returns a control plane with the given member of etcd. It is for an etcd that
+// FindControlPlane cannot find. The pod will run on the node of the given member.
 func NewControlPlane(o Options, m Member) (*ControlPlane, error) {
 	api, err := connect(&o)
 	if err != nil {
@@ -132,8 +132,8 @@ func NewControlPlane(o Options, m Member) (*ControlPlane, error) {
 	return c, nil
 }
 
-// connect sets the connection to the namespace for the pod. If namespace is empty, it is that of the
-// control plane.
+// connect sets the connection to the namespace for the pod. If the parameter `namespace` is empty,
+// the namespace of the control plane is used.
 func (c *ControlPlane) connect(api *api, namespace string) {
 	if namespace != "" {
 		c.Namespace = namespace
@@ -141,8 +141,8 @@ func (c *ControlPlane) connect(api *api, namespace string) {
 	c.api = api.withNamespace(c.Namespace)
 }
 
-// findControlPlane searches for pods of etcd, then for API servers that connect to another etcd, and
-// then for nodes on which etcd runs without a pod.
+// findControlPlane searches for pods of etcd, then for API servers that connect to another etcd,
+// and then for nodes on which etcd runs without a pod.
 func (a *api) findControlPlane(ctx context.Context) (*ControlPlane, error) {
 	system, denied := a.withNamespace(systemNamespace).staticPods(ctx, "component in (etcd,kube-apiserver)")
 	if denied != nil && !isForbidden(denied) {
@@ -196,8 +196,8 @@ func outsidePods(members []Member) (*ControlPlane, error) {
 	return c, nil
 }
 
-// errKine reports that Kubernetes connects to its store through kine. So the API server does not
-// reveal the store's address.
+// errKine reports that Kubernetes connects to its store through kine. Therefore the API server does
+// not reveal the store's address.
 var errKine = errors.New("this cluster stores its objects in SQLite, another database or an external etcd; for an external etcd, give its addresses with --endpoints, the node of the pod with --node, and certificates on this node with --cacert, --cert and --key; for a database, run \"quorumbench check disk DIR\" on the database's machine, with the folder of the database")
 
 // staticPod contains the fields of a control plane's pod that describe how to connect to etcd.
@@ -234,7 +234,8 @@ func (a *api) staticPods(ctx context.Context, selector string) ([]staticPod, err
 	return list.Items, err
 }
 
-// etcdPods returns the members that run in those pods whose label has the value etcd.
+// etcdPods returns the members that run in pods. It ignores pods in which the given label does not
+// have the value etcd.
 func etcdPods(pods []staticPod, label string) (members []Member) {
 	for i := range pods {
 		if p := &pods[i]; p.Metadata.Labels[label] == "etcd" && len(p.Spec.Containers) > 0 {
@@ -245,7 +246,7 @@ func etcdPods(pods []staticPod, label string) (members []Member) {
 }
 
 // etcd returns the member that runs in a pod. The files belong to root, even if etcd itself runs as
-// another user, because Files are those of a client.
+// another user, because the field Files contains the files of a client.
 func (p *staticPod) etcd() Member {
 	at := max(slices.IndexFunc(p.Spec.Containers, func(c container) bool { return c.Name == "etcd" }), 0)
 	c := &p.Spec.Containers[at]
@@ -279,9 +280,9 @@ func rancherFiles(ca string) Files {
 	return Files{ca, path.Join(dir, "client.crt"), path.Join(dir, "client.key")}
 }
 
-// clientFiles returns the paths that the certificates for clients of etcd have on the node. The pods
-// of OpenShift state the paths in etcdctl's variables. kubeadm and RKE2 create these certificates
-// next to those of the server.
+// clientFiles returns the paths that the certificates for clients of etcd have on the node. The
+// pods of OpenShift state the paths in etcdctl's variables. kubeadm and RKE2 create these
+// certificates next to those of the server.
 func (p *staticPod) clientFiles(etcd *container) Files {
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
@@ -366,7 +367,7 @@ func (p *staticPod) onNode(c *container, f Files) Files {
 // flag returns the value of a flag in the container's command line, or "" if there is none.
 func (c *container) flag(name string) string { return findFlag(slices.Concat(c.Command, c.Args), name) }
 
-// findFlag returns the value of the last of several equal flags.
+// findFlag returns the value of a flag. If the flag is repeated, the last value counts.
 func findFlag(words []string, names ...string) (value string) {
 	for i, word := range words {
 		name, given, ok := strings.Cut(word, "=")

@@ -71,8 +71,8 @@ func TestFindControlPlaneOnNode(t *testing.T) {
 	}
 }
 
-// The folder for data of k3s and RKE2 is that of the flag, otherwise that of the variable, and
-// otherwise the default.
+// The flag specifies the folder in which k3s and RKE2 store their data. Without the flag, the
+// variable specifies this folder. Without both, they use the default folder.
 func TestDataFolderOnNode(t *testing.T) {
 	for _, test := range []struct{ program, args, env, want string }{
 		{"k3s", `["server","--data-dir","/srv/a/"]`, `{"K3S_DATA_DIR":"/srv/b"}`, "/srv/a"},
@@ -87,7 +87,7 @@ func TestDataFolderOnNode(t *testing.T) {
 	}
 }
 
-// If a right is missing, the error names it, unless another way leads to etcd.
+// If a right is missing, the error names this right, unless etcd can be found without it.
 func TestFindControlPlaneWithoutRights(t *testing.T) {
 	for _, test := range []struct{ layout, forbidden, want string }{
 		{"kubeadm", "pods list", "cannot list the pods in namespace kube-system, where etcd usually runs: kube-system pods list is forbidden; deploy/kubernetes/check-rights.yaml grants the rights"},
@@ -153,8 +153,8 @@ func endedStatus(code int, reason string) string {
 	return fmt.Sprintf(`{"containerStatuses":[{"name":"check","state":{"terminated":{"exitCode":%d,"reason":%q}}}]}`, code, reason)
 }
 
-// A check passes on the output and the exit code, uses only the documented rights, and removes its
-// Job.
+// A check forwards the output and the exit code of its pod, uses only the documented rights, and
+// removes its Job.
 func TestRunCheck(t *testing.T) {
 	s := testkubernetes.StartScripted(t, "k3s") // needs more rights than the others
 	s.PodStatus, s.Log = endedStatus(3, "Error"), "2 quorumbench: writes\n1 FAIL\n1 \nwithout a mark\n1 incomplete"

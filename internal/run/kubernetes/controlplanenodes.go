@@ -29,8 +29,8 @@ func (a *api) nodes(ctx context.Context, role string) ([]node, error) {
 	return list.Items, err
 }
 
-// findOnNodes searches for nodes on which etcd runs without a pod, as in k3s. If there are none, the
-// error states why.
+// findOnNodes searches for nodes on which etcd runs without a pod, as in k3s. If there are none,
+// the error states why.
 func (a *api) findOnNodes(ctx context.Context) (*ControlPlane, error) {
 	nodes, err := a.nodes(ctx, "etcd")
 	if err != nil {
@@ -68,9 +68,9 @@ func (n *node) program() string {
 	return ""
 }
 
-// etcd returns the member that runs on a node. The annotations of k3s contain the member's address,
-// the server's flags from the command line and the configuration file, and variables of the
-// environment, which apply if there is no flag.
+// etcd returns the member that runs on a node. The annotations of the node contain the address of
+// the member, the flags of the server, and environment variables. The flags include those in the
+// configuration file. A variable applies only if the corresponding flag is missing.
 func (n *node) etcd(program string) Member {
 	notes := n.Metadata.Annotations
 	var flags []string

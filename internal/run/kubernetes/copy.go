@@ -17,8 +17,8 @@ import (
 // first two arguments are the size of the program, and the processors for which it was built (see
 // host.ProcessorNames). The other arguments are those of the program.
 //
-// The shell is the pod's first process, so it receives only the signals for which it has set a trap.
-// It handles them only while no program runs in the foreground. Therefore, head runs in the
+// The shell is the pod's first process, so it receives only the signals for which it has set a
+// trap. It handles them only while no program runs in the foreground. Therefore, head runs in the
 // background. It reads from descriptor 3, because shells disconnect programs in the background from
 // standard input. On a machine of another type, the script exits with code 126, because some shells
 // would otherwise execute the program as a script.

@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// receiver returns a command that runs the script which receives a program, with one of the shells
-// of this machine. The script stores the program in the folder dir.
+// receiver starts the script receiveProgram in a shell of this machine. The script stores the
+// program in the folder dir.
 func receiver(t *testing.T, shell []string, dir, machines string, size int) (c *exec.Cmd, input io.WriteCloser, output *bytes.Buffer) {
 	t.Helper()
 	script := strings.ReplaceAll(receiveProgram, "/tmp/", dir+"/")
@@ -35,8 +35,8 @@ func receiver(t *testing.T, shell []string, dir, machines string, size int) (c *
 	return c, input, output
 }
 
-// The script executes a complete program for this machine, and no other program. A signal ends it
-// while it waits for the program.
+// The script executes a complete program for this machine, and no other program. A signal ends the
+// script while the script waits for the program.
 func TestReceiveProgram(t *testing.T) {
 	const program = "#!/bin/sh\necho \"runs with $# arguments: $2\"\n"
 	ours := host.ProcessorNames(runtime.GOARCH)[0]
@@ -75,7 +75,7 @@ func TestReceiveProgram(t *testing.T) {
 		if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		if state, err := c.Process.Wait(); err != nil || state.ExitCode() != 143 { // Wait of c would also wait for head
+		if state, err := c.Process.Wait(); err != nil || state.ExitCode() != 143 { // c.Wait would also wait for head
 			t.Errorf("%v: %v, %v", shell, state, err)
 		}
 		if err := input.Close(); err != nil { // ends head

@@ -24,7 +24,7 @@ const (
 	tunnelProtocol  = "SPDY/3.1+" + forwardProtocol
 )
 
-// pingInterval is the interval between pings. The pings prevent that load balancers close an idle
+// pingInterval is the interval between pings. The pings prevent load balancers from closing an idle
 // connection.
 const pingInterval = 5 * time.Second
 
@@ -218,7 +218,7 @@ func (c *forwarded) Read(p []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *forwarded) Close() error {
-	_ = c.Reset() // an error is acceptable, because closing the line also ends the stream
+	_ = c.Reset() // an error is acceptable, because closing the tunnel also ends the stream
 	return c.tunnelConn.Close()
 }
 

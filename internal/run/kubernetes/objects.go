@@ -34,8 +34,8 @@ const (
 	MaxRunDuration = 24 * time.Hour
 	// unprivilegedUser is the ID of the user without privileges in the image.
 	unprivilegedUser = 65532
-	// terminationTimeout is the maximum time for which a pod may stop its processes before
-	// Kubernetes kills them.
+	// terminationTimeout is how long the processes of a pod may take to stop. After this time,
+	// Kubernetes kills the processes.
 	terminationTimeout = 15 * time.Second
 )
 

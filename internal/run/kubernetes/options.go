@@ -10,8 +10,8 @@ type Options struct {
 	Context    string // context in the kubeconfig; if empty, the current context
 	Namespace  string // if empty, the namespace of the context
 	Image      string // container image that contains the same version of quorumbench
-	// Program is the path of a static quorumbench binary. If it is set, a check copies the binary into
-	// its pod, and Image needs only the programs sh, head, wc, chmod and uname.
+	// Program is the path of a static quorumbench binary. If it is set, a check copies the binary
+	// into its pod, and Image needs only the programs sh, head, wc, chmod and uname.
 	Program string
 	Members int   // number of pods for members; may be 0
 	Workers int   // number of pods for workers; at least 1 if Members is 0

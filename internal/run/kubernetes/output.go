@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// The log of a container contains the lines of standard output and of standard error. These marks at
-// the beginning of a line distinguish them.
+// The log of a container contains the lines of standard output and of standard error. These marks
+// at the beginning of a line distinguish them.
 const (
 	stdoutMark = "1 "
 	stderrMark = "2 "
@@ -73,8 +73,8 @@ func (t *tagger) flush() {
 	}
 }
 
-// splitter copies the lines of a log to the writers for which their marks stand. Lines without a
-// mark, for example from the container runtime, go to stderr.
+// splitter copies each line of a log to one of two writers. The mark of the line selects the
+// writer. Lines without a mark, for example from the container runtime, go to stderr.
 type splitter struct {
 	stdout, stderr io.Writer
 	lines          int  // number of lines that were copied

@@ -46,7 +46,8 @@ func CreatePods(ctx context.Context, o Options) (*Pods, error) {
 	return p, nil
 }
 
-// ownerRole returns the role of the pods whose Job owns all other objects, and their number.
+// ownerRole returns the role of the pods whose Job owns all other objects, and the number of these
+// pods.
 func (p *Pods) ownerRole() (role string, pods int) {
 	if p.o.Workers == 0 {
 		return memberRole, p.o.Members
@@ -99,8 +100,8 @@ func (p *Pods) transportTo(pod *pod) agent.Transport {
 	}}
 }
 
-// extendDeadline extends the deadline of the Job that owns the other objects. It must be called when
-// all agents have a controller.
+// extendDeadline extends the deadline of the Job that owns the other objects. It must be called
+// when all agents have a controller.
 func (p *Pods) extendDeadline(ctx context.Context) error {
 	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, seconds(MaxRunDuration))
 	return p.api.ask(ctx, http.MethodPatch, p.api.path("jobs", p.owner.Name), "application/merge-patch+json", []byte(patch), nil)

@@ -151,8 +151,8 @@ func (c *cluster) testReady(t *testing.T) {
 			t.Errorf("%s is %+v", job.Name, s)
 		}
 	}
-	// If the run were killed now, no object would remain: the workers' Job would end after this
-	// time, and Kubernetes would remove everything that the Job owns.
+	// If the run were killed now, no object would remain: the workers' Job would end after the time
+	// that is checked here, and Kubernetes would remove everything that the Job owns.
 	if left := *workers.Spec.ActiveDeadlineSeconds; left != int64((patiently+time.Minute)/time.Second) {
 		t.Errorf("pods without a controller end after %d s", left)
 	}

@@ -49,7 +49,8 @@ func (p *Pods) Ready(ctx context.Context, onReady PodHandler) error {
 	return p.extendDeadline(ctx)
 }
 
-// await calls ready for each pod that becomes ready. It returns when all pods are ready.
+// await calls the function `ready` once for each pod that becomes ready. It returns when all pods
+// are ready.
 func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 	var seen []string
 	for {
@@ -81,8 +82,8 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 	}
 }
 
-// permanentReasons maps the reasons for which a container would wait forever to explanations. Each
-// explanation contains the image.
+// permanentReasons contains the reasons that would make a container wait forever. It maps each
+// reason to an explanation, which contains the image.
 var permanentReasons = map[string]string{
 	"ImagePullBackOff":           "cannot pull the image %s: ",
 	"ErrImageNeverPull":          "the image %s is not on the node: ",

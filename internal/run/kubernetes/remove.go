@@ -12,8 +12,8 @@ import (
 // the removal of agents may take.
 const removeTimeout = time.Minute
 
-// removeJob removes a Job of a run, and everything that the Job owns. It waits until no object of
-// these kinds exists for the run, but at most for the time `wait`.
+// removeJob removes a Job of a run, and everything that the Job owns. It waits until the run has no
+// objects of the given kinds, but at most for the time `wait`.
 func (a *api) removeJob(wait time.Duration, name, run string, kinds ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()

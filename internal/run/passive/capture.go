@@ -161,10 +161,11 @@ func (c *Capture) reportDrops(end bool) {
 // now returns the time on the recording's clock in nanoseconds.
 func (c *Capture) now() int64 { return int64(time.Since(c.cfg.StartTime)) }
 
-// clockAhead returns how far the recording's clock is ahead of the system's clock. The system's
-// clock timestamps the packets and may be set at any time. An interruption between the readings of
-// the two clocks can only increase the measured difference, so clockAhead returns the smallest of
-// three differences.
+// clockAhead returns how far the recording's clock is ahead of the system's clock. This difference
+// is not constant, because the system's clock may be set at any time. The difference is needed
+// because the packets have timestamps from the system's clock. An interruption between the readings
+// of the two clocks can only increase the measured difference, so clockAhead returns the smallest
+// of three differences.
 func (c *Capture) clockAhead() int64 {
 	least := int64(math.MaxInt64)
 	for range 3 {

@@ -17,7 +17,7 @@ const (
 // conn is a connection. A connection begins with the client's SYN.
 type conn struct {
 	number    uint32
-	tap       *Conn // set from the first byte to the end
+	tap       *Conn // set from the connection's first byte to its end
 	state     state
 	clientISN uint32 // the client's initial sequence number
 	serverISN uint32 // the member's initial sequence number, if its stream is known

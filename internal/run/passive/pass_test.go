@@ -84,7 +84,8 @@ func (l smallBufferListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// forward runs a relay in front of a member. all keeps everything that the relay decodes.
+// forward runs a relay in front of a member. The sink `all` keeps everything that the relay
+// decodes.
 func forward(t *testing.T, to string, all *recordingSink) (addr string, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -107,7 +108,8 @@ func forward(t *testing.T, to string, all *recordingSink) (addr string, stop fun
 	return l.Addr().String(), stop
 }
 
-// member starts a server that calls serve for each connection until the test ends.
+// member starts a server that runs until the test ends. The server calls the function `serve` for
+// each connection.
 func member(t *testing.T, serve func(c *net.TCPConn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -376,9 +378,9 @@ func TestClosingTheRelayEndsConnections(t *testing.T) {
 
 type hidesLength struct{ io.Reader }
 
-// slowly is a context that calls its AfterFunc functions some time after its cancellation, as any
-// context may do. Before it calls a function, it gives the functions that it called earlier time to
-// withdraw others.
+// slowly is a context that does not call its AfterFunc functions immediately after its
+// cancellation, as is permitted for any context. It calls them one by one. After each call, it
+// waits for a short time, in which the called function can cause other functions to be withdrawn.
 type slowly struct {
 	context.Context
 	done chan struct{}
@@ -439,8 +441,8 @@ func (s *slowly) end() {
 	}
 }
 
-// When ctx is canceled, the listener may be closed, and Serve may notice the cancellation, before
-// the forwarding goroutines notice it. Their connections still end.
+// The goroutines that forward connections may notice the cancellation of ctx later than Serve, and
+// after the listener has been closed. Their connections still end.
 func TestEndReachesLateConnections(t *testing.T) {
 	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")

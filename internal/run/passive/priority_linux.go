@@ -9,12 +9,12 @@ import (
 
 // priority controls the scheduling of the process's threads.
 type priority struct {
-	original *unix.SchedAttr // the original attributes; nil while threads do not give way
-	disabled bool            // set if the threads must never give way
+	original *unix.SchedAttr // the original attributes; nil while the threads use them
+	disabled bool            // set if the threads must never use SCHED_IDLE
 }
 
-// CanRestorePriority reports whether threads that gave way can return to normal scheduling
-// (sched(7)). If they cannot, threads never give way.
+// CanRestorePriority reports whether threads with low priority (SCHED_IDLE) can return to normal
+// scheduling, see sched(7). If they cannot, threads never get low priority.
 func CanRestorePriority() bool {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NICE, &limit) == nil && limit.Cur >= 20 {
@@ -25,10 +25,10 @@ func CanRestorePriority() bool {
 	return unix.Capget(&head, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_NICE) != 0
 }
 
-// If enable is true, setIdle makes all threads of the process run only on processors that are
-// otherwise idle (SCHED_IDLE). If enable is false, setIdle restores the threads' original
-// attributes. It does nothing if the process does not use the normal scheduling policy or could not
-// return to it.
+// setIdle changes the scheduling of all threads of the process. If enable is true, the threads run
+// only on processors that are otherwise idle (SCHED_IDLE). If enable is false, setIdle restores the
+// original attributes of the threads. It does nothing if the process does not use the normal
+// scheduling policy or could not return to it.
 func (p *priority) setIdle(enable bool) {
 	switch {
 	case p.disabled || enable == (p.original != nil):

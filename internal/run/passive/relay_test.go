@@ -132,7 +132,7 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	check(err)
 	_, err = c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(10))
 	check(err)
-	for range 2 { // the transaction's condition is false the second time
+	for range 2 { // in the second transaction, the condition is false
 		_, err = c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(prefix+"a"), "=", put.Header.Revision)).
 			Then(clientv3.OpPut(prefix+"a", "w")).Else(clientv3.OpGet(prefix + "a")).Commit()
 		check(err)
@@ -153,7 +153,7 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 	return put.Header.Revision
 }
 
-// holds checks that a recording contains the calls that speak makes.
+// holds checks that a recording contains the calls of the function speak.
 func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix string, wrote int64) {
 	t.Helper()
 	of := map[string][]*call.Call{}

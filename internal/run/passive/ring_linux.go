@@ -116,9 +116,10 @@ func (r *ring) wait() error {
 
 func (r *ring) setDeadline(at time.Time) { _ = r.f.SetReadDeadline(at) }
 
-// read calls handle for each packet in the next block, and then returns the block to the kernel.
-// handle receives the captured bytes, which start with the network header, the length of the whole
-// packet, and the packet's time in nanoseconds on the system's clock.
+// read calls the function `handle` for each packet in the next block, and then returns the block to
+// the kernel. The parameter b of `handle` contains the captured bytes, beginning with the network
+// header. The parameter `length` is the length of the whole packet. The parameter `at` is the
+// packet's time in nanoseconds on the system's clock.
 func (r *ring) read(handle func(b []byte, length int, at int64)) {
 	head := r.block(r.nextBlock)
 	mem := r.mem[r.nextBlock*blockSize : (r.nextBlock+1)*blockSize]

@@ -27,5 +27,5 @@ type priority struct{}
 
 func (*priority) setIdle(bool) {}
 
-// CanRestorePriority returns false, because threads cannot give way on this system.
+// CanRestorePriority returns false, because this system does not support low priority for threads.
 func CanRestorePriority() bool { return false }

@@ -33,8 +33,8 @@ func (s *stream) offset(seq uint32) int { return int(int32(seq - s.next)) }
 // begin sets the stream's first sequence number.
 func (s *stream) begin(seq uint32) { s.started, s.next = true, seq }
 
-// add adds the bytes of a segment. It passes all bytes that do not follow a hole to feed, in order
-// and each byte only once.
+// add adds the bytes of a segment. It calls the function `feed` with all bytes that do not follow a
+// hole, in order and each byte only once.
 func (s *stream) add(seq uint32, b []byte, at int64, feed func([]byte)) {
 	if s.offset(seq) > 0 {
 		s.hold(seq, b, at)
@@ -73,7 +73,7 @@ func (s *stream) hold(seq uint32, b []byte, at int64) {
 	}
 }
 
-// feedNew passes the bytes of a segment to feed, except those that were passed before.
+// feedNew calls the function `feed` with the bytes of a segment, except those that were fed before.
 func (s *stream) feedNew(seq uint32, b []byte, feed func([]byte)) {
 	if started := -s.offset(seq); started < len(b) {
 		s.next += uint32(len(b) - started)

@@ -155,7 +155,8 @@ func TestSegmentsAreReordered(t *testing.T) {
 					said[side] = append(said[side], payload...)
 					packets = append(packets, k.send(side, 0, payload))
 				}
-				// Some packets arrive again. Some of these also contain the bytes before them.
+				// Some packets are repeated. Some of the repeated packets also contain the bytes of
+				// the previous packet.
 				for i := range packets {
 					switch p := packets[i]; rng.IntN(4) {
 					case 0:
@@ -434,8 +435,8 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 	}
 }
 
-// A gap begins when the first bytes are missing, even if this is noticed later: the client of a
-// watch sends nothing, and some of the member's bytes were not captured.
+// A gap begins at the time of the first missing bytes, even if the table notices the gap later. In
+// this test, some of the member's bytes were not captured, and the client of a watch sends nothing.
 func TestGapBeginsAtTheFirstMissingByte(t *testing.T) {
 	a, table := listening()
 	k := newConnection("10.0.0.1:40000", 100, 200)

@@ -11,15 +11,16 @@ import (
 )
 
 // CPUGroups contains the folders of the control groups whose limits apply to this process. Finding
-// them requires reading all mounts, which takes long on a node with many containers. Therefore the
-// groups are found once, outside of measurements.
+// them requires reading all mounts, which takes a long time on a node with many containers.
+// Therefore the groups are found once, outside of measurements.
 type CPUGroups []string
 
 // OwnCPUGroups returns the control group of this process and all its parent groups that are
 // visible. It returns nil if no group is visible.
 func OwnCPUGroups() CPUGroups { return cpuGroups("/") }
 
-// cpuGroups returns the groups of this process. Tests pass another file system root as root.
+// cpuGroups returns the groups of this process. The parameter `root` is the root folder of the file
+// system; tests pass another folder.
 func cpuGroups(root string) CPUGroups { return groupsOf(root, "self").cpu }
 
 // Throttled returns the time in nanoseconds for which CPU limits have throttled the groups; ok is
@@ -81,8 +82,8 @@ type groups struct {
 }
 
 // groupsOf returns the control groups (cgroups(7)) of a process. process is a process ID or "self".
-// Tests pass another file system root as root. The result is valid until the process is moved to
-// another group.
+// The parameter `root` is the root folder of the file system; tests pass another folder. The result
+// is valid until the process is moved to another group.
 func groupsOf(root, process string) (out groups) {
 	dir := filepath.Join(root, "proc", process)
 	fs, err := procfs.NewFS(filepath.Join(root, "proc"))

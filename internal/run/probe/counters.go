@@ -8,7 +8,7 @@ type SystemCPU struct {
 	Steal float64
 }
 
-// Sub returns the difference between a and an earlier reading b.
+// Sub returns the change since the earlier reading b.
 func (a SystemCPU) Sub(b SystemCPU) SystemCPU {
 	return SystemCPU{
 		User:    a.User - b.User,
@@ -41,7 +41,7 @@ type Sched struct {
 	Slices   int64 // number of turns on a processor
 }
 
-// Sub returns the difference between a and an earlier reading b.
+// Sub returns the change since the earlier reading b.
 func (a Sched) Sub(b Sched) Sched {
 	return Sched{CPU: a.CPU - b.CPU, RunDelay: a.RunDelay - b.RunDelay, Slices: a.Slices - b.Slices}
 }
@@ -88,8 +88,9 @@ type GroupUsage struct {
 
 // Pressure contains the times, in seconds, for which tasks were stalled because a resource was
 // busy. The times are counted since boot, or since the tasks' control group was created. A negative
-// value means that the time is unknown. In a field with Some, at least one task was stalled; in a
-// field with Full, all active tasks were stalled (PSI in the kernel's documentation).
+// value means that the time is unknown. The fields with Some in their names contain the time in
+// which at least one task was stalled. The fields with Full in their names contain the time in
+// which all active tasks were stalled. See PSI in the kernel's documentation.
 type Pressure struct {
 	CPUSome, IOSome, IOFull, MemorySome, MemoryFull float64
 }
@@ -107,9 +108,9 @@ type MachineUsage struct {
 	Cores []float64 // busy time of each online core, in seconds
 	Pressure
 	Disks []DiskUsage
-	// ReceivedBytes to SentPackets count the traffic on all network interfaces except the loopback
-	// interface. LoopbackBytes and LoopbackPackets count the traffic on the loopback interface,
-	// which counts each packet as both received and sent.
+	// The fields from ReceivedBytes to SentPackets count the traffic on all network interfaces
+	// except the loopback interface. LoopbackBytes and LoopbackPackets count the traffic on the
+	// loopback interface, which counts each packet as both received and sent.
 	ReceivedBytes, ReceivedPackets int64
 	SentBytes, SentPackets         int64
 	LoopbackBytes, LoopbackPackets int64 // only sent, not received

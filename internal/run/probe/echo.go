@@ -142,7 +142,7 @@ func RoundTrips(ctx context.Context, address, token string, n int, limit time.Du
 	return r, lastSegments(c, &r)
 }
 
-// lastSegments ends the connection and adds the server's numbers of segments.
+// lastSegments ends the connection and adds the server's numbers of segments to those in r.
 func lastSegments(c *net.TCPConn, r *measure.RoundTrips) error {
 	var b [16]byte
 	if err := c.CloseWrite(); err != nil {

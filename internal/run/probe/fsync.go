@@ -88,8 +88,8 @@ func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err er
 
 // syncedWrites appends records to a new, preallocated file in dir as long as `more` returns true.
 // Like a write-ahead log, it calls fdatasync after each record. syncedWrites preallocates space for
-// `most` records. It calls recordTimes after each record, with the duration of the sync and the
-// duration of the write and the sync together. The records are random, so that no file system or
+// `most` records. After each record, it calls recordTimes with the duration of the sync, and with
+// the total duration of the write and the sync. The records are random, so that no file system or
 // disk can deduplicate or compress them. At the end, syncedWrites removes the file.
 func syncedWrites(dir *os.Root, record, most int, recordTimes func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
 	const name = "quorumbench-fsync"

@@ -77,8 +77,8 @@ func number(digits []byte) (n int64) {
 	return n
 }
 
-// numbers parses the first words of b as numbers and stores them in all. A missing word is stored
-// as -1.
+// numbers parses the first words of b as numbers and stores the numbers in the slice `all`. It
+// stores -1 for a missing word.
 func numbers(b []byte, all []int64) {
 	for i := range all {
 		all[i] = number(word(&b))

@@ -24,7 +24,7 @@ func Limits(dir *os.Root) (p measure.HostLimits, err error) {
 	}
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
-		p.OpenFiles = int64(min(limit.Max, 1<<30)) // infinity is larger than any number that the record permits
+		p.OpenFiles = int64(min(limit.Max, 1<<30)) // an infinite limit is larger than any number that the record permits
 	}
 	p.MemoryBytes, p.SwapBytes = memory()
 	return p, nil

@@ -14,13 +14,13 @@ import (
 
 // PacedWrites describes synced writes at a constant rate, like those of a store with a steady load.
 type PacedWrites struct {
-	Sizes    []int         `json:"sizes"` // sizes of the writes in bytes, which take turns
+	Sizes    []int         `json:"sizes"` // sizes of the writes in bytes; successive writes use these sizes in turn
 	Interval time.Duration `json:"interval_ns"`
 	Duration time.Duration `json:"duration_ns"`
-	// Neighbor is the size in bytes of a file that another program writes at the same time, as when
-	// an image is pulled: sequentially, with one sync at the end. The file is written first after
-	// NeighborFirst and then once every NeighborInterval. It is removed each time. 0 means no
-	// neighbor.
+	// Neighbor is the size in bytes of a file that is written at the same time. It simulates
+	// another program that pulls an image: the file is written sequentially, with one sync at the
+	// end. The file is first written after NeighborFirst, and then once every NeighborInterval. It
+	// is removed each time. 0 means no neighbor.
 	Neighbor int64 `json:"neighbor"`
 }
 
@@ -30,17 +30,17 @@ const (
 	NeighborInterval = time.Minute
 )
 
-// LogFile is the size of the file to which PacedWrites writes. At its end, the writes continue at
-// its beginning. etcd allocates files of this size.
+// LogFile is the size of the file to which PacedWrites writes. When a write does not fit at the end
+// of the file, the writes continue at the beginning. etcd allocates files of this size.
 const LogFile = 64 << 20
 
-// maxTogether is the maximum number of bytes that are written together. It limits the memory. With
-// the usual sizes, a sync of one second at 1,000 writes per second stays below it, so that only the
-// disk delays the writes.
+// maxTogether is the maximum number of bytes that are written together. It limits the memory that
+// is needed. At 1,000 writes per second of the usual sizes, fewer bytes become due during a sync
+// that takes one second. Therefore, only the disk delays these writes.
 const maxTogether = 16 << 20
 
-// Bytes returns the maximum number of bytes that are written, and how many of them exist at the
-// same time.
+// Bytes returns the maximum number of bytes that are written in total, and the maximum number of
+// bytes that the files contain at the same time.
 func (w *PacedWrites) Bytes() (total, atOnce int64) {
 	sum := int64(0)
 	for _, size := range w.Sizes {
@@ -73,9 +73,9 @@ func (w *PacedWrites) Check() error {
 	return nil
 }
 
-// Run makes the writes in a folder, in which it creates files and removes them again. It calls
-// `second` with the writes of each second as soon as all of them are durable. It ends after the
-// duration, when ctx is canceled, or when `second` returns an error.
+// Run makes the writes in a folder, in which it creates files and removes them again. It calls the
+// function `second` with the writes of each second as soon as all of these writes are durable. It
+// ends after the duration, when ctx is canceled, or when `second` returns an error.
 func (w *PacedWrites) Run(ctx context.Context, dir *os.Root, second func(measure.WrittenSecond) error) (err error) {
 	if err := w.Check(); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (w *PacedWrites) Run(ctx context.Context, dir *os.Root, second func(measure
 	return err
 }
 
-// logWriter appends records to a file, and continues at the beginning of the file at its end. The
+// logWriter appends records to a file. At the end of the file, it continues at the beginning. The
 // records are random, so that no file system or disk can deduplicate or compress them.
 type logWriter struct {
 	f      *os.File
@@ -171,7 +171,7 @@ type Pacer struct {
 	Now   func() time.Duration
 	Sleep func(time.Duration) bool // returns false if the measurement was canceled
 	Write func(sizes []int) error  // makes writes durable together
-	// Second receives the writes of each second as soon as all of them are durable.
+	// Second receives the writes of each second as soon as all of these writes are durable.
 	Second func(measure.WrittenSecond) error
 	// NeighborWritten returns the number of bytes that the neighbor has written. It may be nil.
 	NeighborWritten func() int64
@@ -239,7 +239,7 @@ func (p *Pacer) Run() error {
 	return nil
 }
 
-// neighbor writes a file sequentially, as a pull of an image does.
+// neighbor writes a file sequentially, like a program that pulls an image.
 type neighbor struct {
 	size    int64
 	written atomic.Int64

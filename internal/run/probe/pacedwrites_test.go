@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// simulated makes writes on a simulated clock and disk. `sync` returns the duration of the sync
-// with the given number; wake returns by how much a sleep is too long.
+// simulated makes writes on a simulated clock and disk. The function `sync` returns the duration of
+// the sync with the given number. The function `wake` returns the time by which a sleep is too
+// long.
 func simulated(w PacedWrites, sync, wake func(n int) time.Duration) (all []measure.WrittenSecond, sizes [][]int) {
 	var now time.Duration
 	n := 0
@@ -42,9 +43,9 @@ func simulated(w PacedWrites, sync, wake func(n int) time.Duration) (all []measu
 
 func never(int) time.Duration { return 0 }
 
-// A stall delays all writes that become due meanwhile. They are made together with one sync, and
-// each waits from the time at which it was due. A late wake-up of the writer is no delay of the
-// disk.
+// A stall of the disk delays all writes that become due during the stall. They are then made
+// together, with one sync, and the wait of each write counts from the time at which the write was
+// due. If the writer wakes up late, this does not count as a delay by the disk.
 func TestPacedWrites(t *testing.T) {
 	const ms = time.Millisecond
 	w := PacedWrites{Sizes: []int{10, 20}, Interval: 100 * ms, Duration: 3 * time.Second}
@@ -124,7 +125,7 @@ func TestPacedWritesLeaveNothing(t *testing.T) {
 	}
 }
 
-// The neighbor's file has the size that was asked for, and is removed.
+// The neighbor's file has the requested size, and is removed.
 func TestNeighbor(t *testing.T) {
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)

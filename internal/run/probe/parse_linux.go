@@ -21,7 +21,8 @@ type statLine struct {
 	threads, started, rssPages int64
 }
 
-// parseStat parses the line. The returned name shares the memory of b.
+// parseStat parses a line in the format of /proc/PID/stat. The returned name shares the memory of
+// b.
 func parseStat(b []byte) (s statLine, ok bool) {
 	// The name is in parentheses and may contain any character, including parentheses.
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')

@@ -79,9 +79,9 @@ type costLimiter struct {
 // the interval between samples, so that a sample that is slightly early also includes the part.
 const minPause = 500 * time.Millisecond
 
-// runIfDue calls part if part is due, and reports whether it did.
+// runIfDue calls the function `part` if the part is due. It reports whether it called the function.
 func (t *costLimiter) runIfDue(at time.Time, cpu func() time.Duration, part func()) (done bool) {
-	if at.Before(t.next) && t.next.Sub(at) < time.Hour { // if next is further away, the clock was set back
+	if at.Before(t.next) && t.next.Sub(at) < time.Hour { // if t.next is further away, the clock was set back
 		return false
 	}
 	before := cpu()
@@ -242,9 +242,9 @@ func (s *Sampler) disks(b []byte) (all []DiskUsage) {
 	return all
 }
 
-// wholeDisk reports whether a device is a whole disk. Partitions, which are not listed in
-// /sys/block, and memory devices are not. Devices that consist of other devices are not either,
-// because their usage would be counted twice.
+// wholeDisk reports whether a device is a whole disk. It returns false for partitions, which are
+// not listed in /sys/block, and for memory devices. It also returns false for devices that consist
+// of other devices, because the usage of such devices would be counted twice.
 func wholeDisk(block, name string) bool {
 	for _, prefix := range []string{"loop", "ram", "zram", "dm-", "md"} {
 		if strings.HasPrefix(name, prefix) {

@@ -10,8 +10,8 @@ type SelfUsage struct {
 	MaxRSS     int64 // maximum of resident memory in bytes; on Linux, since ReleasePages was called
 }
 
-// SelfCPU returns only the processor time that Self returns. It is a hundred times faster than
-// Self.
+// SelfCPU returns the same processor time as Self, but no other usage. It is a hundred times faster
+// than Self.
 func SelfCPU() (seconds float64) {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {

@@ -152,8 +152,8 @@ func tcpSockets() (all []socket, ok bool) {
 	return all, true
 }
 
-// parseSocketList parses one packet of the kernel's answer and appends its connections to all. done
-// is true for the last packet; ok is false if b is invalid.
+// parseSocketList parses one packet of the kernel's answer and appends its connections to the slice
+// `all`. done is true for the last packet; ok is false if b is invalid.
 func parseSocketList(b []byte, all []socket) (_ []socket, done, ok bool) {
 	for len(b) >= unix.SizeofNlMsghdr {
 		length, kind := int(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint16(b[4:])

@@ -29,7 +29,7 @@ func (s *settable) clock() agent.Clock {
 }
 
 // onAgents runs a trial with a member on the host db and workers on the hosts gen1 and gen2, which
-// have the given clocks. It calls at during the given second of the window.
+// have the given clocks. It calls the function `at` during the given second of the window.
 func onAgents(t *testing.T, clocks map[string]*settable, second int, at func()) *record.Run {
 	t.Helper()
 	targets := map[string]agent.Target{}

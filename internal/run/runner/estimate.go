@@ -22,8 +22,8 @@ type trialOverhead struct {
 	before, after time.Duration // sums for all trials
 }
 
-// add adds a finished trial. The trial began at the time turn, and its load began at the time load.
-// length is the duration of the load.
+// add adds a finished trial. The parameters `turn` and `ended` are the times at which the trial
+// began and ended. The load began at the time `load`, and its duration was `length`.
 func (a *trialOverhead) add(turn, load, ended time.Time, length time.Duration) {
 	a.trials++
 	a.before += max(load.Sub(turn), 0)

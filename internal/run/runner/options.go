@@ -63,16 +63,16 @@ type Options struct {
 	// are precise. StopReason receives the results of all finished trials. It returns the reason
 	// why no more repeats are needed, or "" if more repeats are needed.
 	StopReason func([]*record.Trial) record.EndReason
-	// Script replaces the load of the only trial. It may be nil. If Script is set, Replayed returns
-	// its results after the trial.
+	// Script replaces the load of the run's only trial. It may be nil. If Script is set, Replayed
+	// returns its results after the trial.
 	Script   app.Script
 	Replayed func() *record.Replay
 	// Next provides the trials, in place of those in the scenario. It may be nil.
 	Next Next
 	// VerifyResponses verifies the responses in trials whose loads require verification.
 	VerifyResponses trial.VerifyResponses
-	// CleanupFlags contains the flags with which users can remove this run's keys, if the run is in a
-	// pod. Otherwise, it is empty.
+	// CleanupFlags contains the flags with which users can remove this run's keys, if the run is in
+	// a pod. Otherwise, it is empty.
 	CleanupFlags string
 	// Notify receives complete sentences about changes to running clusters and about the removal of
 	// data that killed runs left. It may be nil.
@@ -91,8 +91,8 @@ type Options struct {
 	OnUnrecorded func(record.Trial)
 }
 
-// AddSecondHandler makes the run call f for every recorded second, after the functions that were
-// added before.
+// AddSecondHandler makes the run call f for every one-second record. Functions that were added
+// earlier are called before f.
 func (o *Options) AddSecondHandler(f func(*scenario.Trial, *measure.Second)) {
 	before := o.OnSecond
 	o.OnSecond = func(t *scenario.Trial, s *measure.Second) {
@@ -103,8 +103,8 @@ func (o *Options) AddSecondHandler(f func(*scenario.Trial, *measure.Second)) {
 	}
 }
 
-// AddProgressHandler makes the run call f with its progress, after the functions that were added
-// before.
+// AddProgressHandler makes the run call f with the run's progress. Functions that were added
+// earlier are called before f.
 func (o *Options) AddProgressHandler(f func(Progress)) {
 	before := o.Progress
 	o.Progress = func(p Progress) {

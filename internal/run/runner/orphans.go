@@ -53,8 +53,9 @@ func openNotes() *host.Folder {
 	return notes
 }
 
-// noteData writes a note that clusters may keep data in dir. made contains the folders that the run
-// created. If the user has no cache folder, noteData does nothing.
+// noteData writes a note which states that clusters may keep data in dir. The parameter made
+// contains the folders that the run created. If the user has no cache folder, noteData does
+// nothing.
 func noteData(dir string, made []host.CreatedFolder) {
 	path, err := notesDir()
 	if err != nil {
@@ -88,7 +89,8 @@ func readNote(notes *host.Folder, name string) (n note, ok bool) {
 	return n, err == nil && json.Unmarshal(b, &n) == nil && filepath.IsAbs(n.Dir)
 }
 
-// cleanOrphans removes the data of runs whose processes have exited. It calls say for each removal.
+// cleanOrphans removes the data of runs whose processes have exited. It calls the function say for
+// each removal.
 func cleanOrphans(now time.Time, say func(string)) {
 	notes := openNotes()
 	if notes == nil {

@@ -38,7 +38,8 @@ func (h *connectedHost) clock() *host.Clock {
 	return new(of.Clock())
 }
 
-// recordedClock returns the states of the host's clock when the run connected and now.
+// recordedClock returns two states of the host's clock: the state when the run connected, and the
+// current state.
 func (h *connectedHost) recordedClock() *record.Clock {
 	now := h.clock()
 	if now == nil || h.firstClock == nil {
@@ -54,8 +55,9 @@ func clockReading(c *host.Clock) record.ClockReading {
 	return record.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
 }
 
-// joinErrors joins err and the errors in more. It omits errors whose text err already contains: if
-// an agent is lost, every request to it fails with the same error.
+// joinErrors joins err and the errors in more. It omits an error if the text of err already
+// contains the text of that error: if an agent is lost, every request to it fails with the same
+// error.
 func joinErrors(err, more error) error {
 	if joined, ok := more.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {

@@ -19,7 +19,7 @@ type resumed struct {
 	*record.Resumption
 	versions map[string]string // server versions, by cluster key
 	total    time.Duration     // duration of the earlier part of the run
-	spent    time.Duration     // the part of total up to the end of the last trial that finishedTrial returned
+	spent    time.Duration     // duration of the earlier part up to the end of the last trial that finishedTrial returned
 }
 
 // prepareResume prepares a run to be resumed. It returns an error if the scenario or the version of

@@ -180,8 +180,8 @@ func TestRepeatingGivesUp(t *testing.T) {
 	}
 }
 
-// attached returns a scenario of two trials on a null server that are repeated until their figures
-// are precise.
+// attached returns a scenario with two trials on a null server. The scenario repeats the trials
+// until their figures are precise.
 func attached(t *testing.T, of served) *scenario.Scenario {
 	t.Helper()
 	file := `

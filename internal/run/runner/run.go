@@ -43,7 +43,7 @@ type currentCluster struct {
 	owned        *cluster.Cluster // nil if the run did not start the cluster
 	trial        trial.Cluster
 	mustReplace  bool           // set if a member was lost in the last trial, or if an injected fault changed the cluster or was not healed
-	descriptions record.Cluster // description of our own cluster; its ID is set once it has been recorded
+	descriptions record.Cluster // description of a cluster that the run started; the ID is set once the description has been recorded
 }
 
 // allRunning reports whether all members are running and none is suspended. It always returns true

@@ -76,7 +76,7 @@ func (o *Options) server(t *scenario.Trial, version string) (s cluster.Server, e
 	return s, err
 }
 
-// findUpgrades checks that the servers to which rolling upgrades change exist.
+// findUpgrades checks that the new server of each rolling upgrade exists.
 func findUpgrades(o *Options, self string) error {
 	for i := range o.Scenario.Trials {
 		t := &o.Scenario.Trials[i]
@@ -112,8 +112,8 @@ func (o *Options) startsNoMembers(t *scenario.Trial) bool {
 	})
 }
 
-// eachCluster calls do once for each cluster that the run starts, with the first trial that uses
-// the cluster.
+// eachCluster calls the function do once for each cluster that the run starts, with the first trial
+// that uses the cluster.
 func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error {
 	seen := map[string]bool{}
 	for i := range o.Scenario.Trials {
@@ -133,9 +133,9 @@ func eachCluster(o *Options, do func(*scenario.Trial, store.Store) error) error 
 	return nil
 }
 
-// checkHosts checks that the hosts of the members support the faults in the scenario. It also
-// asks each host that builds its own commands whether it can start the servers, because each host
-// has its own servers. The error names the host.
+// checkHosts checks that the hosts of the members support the faults in the scenario. If a host
+// builds its own commands, checkHosts also asks that host whether it can start the servers, because
+// each host has its own servers. The error names the host.
 func (r *run) checkHosts(ctx context.Context) error {
 	err := eachCluster(&r.Options, func(t *scenario.Trial, _ store.Store) error {
 		c := &t.Cluster

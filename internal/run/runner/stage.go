@@ -37,8 +37,9 @@ type Progress struct {
 	// Spec is the trial. It is nil while a cluster starts or stops.
 	Spec *scenario.Trial
 	// PerSecond is the number of operations that succeeded in the last second. P99 is the 99th
-	// percentile of the response times, in nanoseconds, in the latest second whose operations have
-	// all ended. P99 is 0 if that second has too few operations or is too old.
+	// percentile of the response times, in nanoseconds. It covers the latest one-second interval
+	// whose operations have all ended. P99 is 0 if that interval has too few operations or is too
+	// old.
 	PerSecond float64
 	P99       float64
 	Errors    uint64 // errors in the trial so far, including its warm-up

@@ -18,9 +18,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/agents"
 )
 
-// Four workers share a load on three members, each on its own address. The workers send exactly the
-// requested operations, and the members receive exactly these operations. Each bin of the merged
-// histogram is the sum of the workers' bins.
+// Four workers share a load on three members, each of which has its own address. The workers send
+// exactly the requested operations, and the members receive exactly these operations. Each bin of
+// the merged histogram is the sum of the workers' bins.
 func TestWorkersAndMembersCountAlike(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have one loopback address")

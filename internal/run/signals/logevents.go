@@ -61,7 +61,7 @@ type memberKind struct {
 	kind   store.SignalKind
 }
 
-// NewListener returns a Listener that ignores events before from.
+// NewListener returns a Listener that ignores events before the time `from`.
 func NewListener(signal Signaller, from time.Time) *Listener {
 	return &Listener{signal: signal, start: from, counts: map[memberKind]uint64{}, overflows: map[memberKind]*LogEvent{}}
 }
@@ -71,8 +71,8 @@ func NewListener(signal Signaller, from time.Time) *Listener {
 type Reading struct {
 	At time.Time
 	// Ahead is how far the clock of the line's timestamp was ahead of the clock of this process. If
-	// AheadUnknown is set, Ahead is unknown, and Line uses the time at which the line was read in
-	// place of the timestamp.
+	// AheadUnknown is set, Ahead is unknown. The method Line then uses the time at which the line
+	// was read in place of the timestamp.
 	Ahead        time.Duration
 	AheadUnknown bool
 }

@@ -279,7 +279,7 @@ type metricValues map[string]store.Reading
 func (f metricValues) add(name string, r store.Reading) { f[name] = f[name].Plus(r) }
 
 // parsePrometheus parses Prometheus's text format. It also stores the sum and the count of each
-// histogram and summary under names of their own. It treats untyped values as gauges.
+// histogram and summary under separate names. It treats untyped values as gauges.
 func parsePrometheus(r io.Reader) (metricValues, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(r)

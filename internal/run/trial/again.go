@@ -62,7 +62,7 @@ func (t *Trial) excludeFailed(ctx context.Context, a *load.Assignment, m *member
 		return nil
 	}
 	reassigned, failed := t.assignment(retried)
-	lostMore := len(retried.absent) > len(m.absent) // the load restarts only if fewer members remain, so that it does not restart endlessly
+	lostMore := len(retried.absent) > len(m.absent) // the load restarts only if fewer members remain than before, so that it cannot restart endlessly
 	if failed != nil || !lostMore || slices.Equal(reassigned.Endpoints, a.Endpoints) {
 		retried.close()
 		return nil

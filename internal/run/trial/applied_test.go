@@ -15,7 +15,7 @@ import (
 // lagging is a cluster whose second member applies the newest write late, at the time `appliedAt`.
 type lagging struct {
 	answers
-	appliedAt time.Time // time from which the member has applied the write
+	appliedAt time.Time // time at which the second member applies the write
 	exited    bool      // its port is closed
 }
 

@@ -22,8 +22,8 @@ func (t *Trial) claim(ctx context.Context) error {
 	return t.Cluster.Guard.Claim(ctx, t.newPlan())
 }
 
-// checkRights returns an error if the load changes the whole cluster but its user lacks the right
-// to do so. checkRights is called before the load writes anything.
+// checkRights returns an error if the load changes the whole cluster but the given user lacks the
+// right to do so. checkRights is called before the load writes anything.
 func (t *Trial) checkRights(ctx context.Context, m *members) error {
 	if t.Cluster.Guard == nil {
 		return nil
@@ -45,9 +45,9 @@ func (t *Trial) checkRights(ctx context.Context, m *members) error {
 		strings.Join(t.Spec.Load.ClusterWideChanges(), " and "), strings.Join(missing, ", and "))
 }
 
-// removesSingly reports whether the trial removes its keys one by one. In a running cluster, it
-// does so if the store has no command that would remove exactly these keys: if the keys have no
-// prefix, or if the store cannot delete by prefix.
+// removesSingly reports whether the trial removes its keys one by one. In a running cluster, this
+// is necessary in two cases: the keys have no prefix, or the store cannot delete by prefix. In both
+// cases, the store has no command that would remove exactly these keys.
 func (t *Trial) removesSingly() bool {
 	l := &t.Spec.Load
 	if t.Cluster.Guard == nil || !l.WritesKeys() || l.Cleanup.KeepKeys || l.Overwrite || t.hasScriptedKeys() {
@@ -89,8 +89,8 @@ func (t *Trial) newPlan() guard.Plan {
 	return p
 }
 
-// maxOperations returns an upper bound for the number of the load's operations, including its
-// warm-up.
+// maxOperations returns an upper bound for the number of the load's operations, including those of
+// the warm-up.
 func maxOperations(l *scenario.Load) uint64 {
 	switch {
 	case l.Total > 0 && l.Warmup == 0:

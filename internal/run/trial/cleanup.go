@@ -36,7 +36,7 @@ type cleaner struct {
 	timeout            time.Duration
 	rejectsMaintenance map[string]bool // by endpoint: whether the member rejects maintenance requests because it has no vote
 	began              bool            // whether keys may have been written
-	operations         uint64          // number of the load's operations, including its warm-up
+	operations         uint64          // number of the load's operations, including those of the warm-up
 }
 
 // newCleaner returns the load's cleaner, or nil if the trial does not remove its keys. It returns a
@@ -67,7 +67,7 @@ func (c *cleaner) close() {
 	}
 }
 
-// begin must be called when the load is about to write keys.
+// begin records that the load is about to write keys.
 func (c *cleaner) begin() {
 	if c != nil {
 		c.began = true
@@ -81,8 +81,8 @@ func (c *cleaner) addOperations(due uint64) {
 	}
 }
 
-// run removes the keys, no matter how the load ended. If the load requires this, run also compacts
-// and defragments the databases.
+// run removes the keys, no matter how the load ended. It also compacts and defragments the
+// databases if the load specifies this.
 func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	if c == nil {
 		return nil
@@ -140,7 +140,8 @@ func (c *cleaner) cleanUpFailed(a *load.Assignment, err error) error {
 	return errors.Join(err, keysLeft(c.run(a)))
 }
 
-// remove removes the keys, and repeats this until no key is left or the time limit is reached.
+// remove removes the keys, and repeats the removal until no key is left or the time limit is
+// reached.
 func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64, err error) {
 	if g := c.t.Cluster.Guard; g != nil && !c.t.removesSingly() {
 		return g.Clear(ctx, c.prefix())
@@ -229,7 +230,7 @@ func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) 
 	if c.t.Spec.Load.Cleanup.Compact {
 		m, ok := c.admin.(store.Operator)
 		if !ok {
-			return errors.New("the store does not support compaction") // a scenario is checked for this in advance
+			return errors.New("the store does not support compaction") // the check of the scenario has already rejected such a store
 		}
 		if out.Revision, err = m.Compact(ctx); err != nil {
 			return err
@@ -260,7 +261,7 @@ func (c *cleaner) defragment(ctx context.Context, endpoint string) error {
 	defer func() { _ = admin.Close() }() // no request is pending
 	m, ok := admin.(store.Operator)
 	if !ok {
-		return fmt.Errorf("the member at %s does not support defragmentation", endpoint) // a scenario is checked for this in advance
+		return fmt.Errorf("the member at %s does not support defragmentation", endpoint) // the check of the scenario has already rejected such a store
 	}
 	return m.Defragment(ctx)
 }

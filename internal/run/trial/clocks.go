@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// clockEstimate is the estimate of a host's clock at a given time of this process's clock.
+// clockEstimate is the estimate of a host's clock at a given time according to this process's
+// clock.
 type clockEstimate struct {
 	at time.Time
 	host.Clock

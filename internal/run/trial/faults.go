@@ -49,8 +49,8 @@ func (t *Trial) openAdmin(endpoints []string) (store.Admin, error) {
 	return t.Cluster.Store.Admin(access)
 }
 
-// attribute determines which lost members, elections and failed operations injected faults have
-// caused, and which had other causes. It stores the results in o.
+// attribute determines which of the lost members, elections and failed operations were caused by
+// injected faults, and which had other causes. It stores the results in o.
 func (w *monitor) attribute(o *record.Observed, res *load.Result) {
 	record.FindOutages(w.faults, &w.window.pulse, res.Measured.Seconds)
 	names := map[uint64]string{}

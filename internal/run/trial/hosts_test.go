@@ -36,8 +36,8 @@ func serving(name string) *served {
 	return s
 }
 
-// If several hosts see the same processes of a machine, only one of these hosts is asked about all
-// the processes. The cost is divided among the hosts.
+// If several hosts see the same processes of a machine, only one of these hosts is asked about the
+// processes. The cost is divided among the hosts.
 func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 	here, one, other, apart, there := newScripted("here"), serving("here"), serving("here"), serving("here"), serving("a")
 	for i, m := range []*scripted{here, one.scripted, other.scripted, apart.scripted, there.scripted} {

@@ -7,9 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// readInterval is the interval at which the members' logs are read. eventLeadTime is how long
-// before the start of the load an event may have happened so that it is still recorded with the
-// trial.
+// readInterval is the interval at which the members' logs are read. An event is also recorded with
+// the trial if it happened at most eventLeadTime before the start of the load.
 const (
 	readInterval  = time.Second
 	eventLeadTime = time.Second

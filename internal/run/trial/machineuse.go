@@ -13,7 +13,7 @@ type machineUse struct {
 	// Processor time of the machine: in total; used for any purpose; used by programs; and stolen
 	// by its hypervisor.
 	total, busy, programs, stolen []usageSample
-	ours                          map[string][]usageSample // of our processes, by process ID and name
+	ours                          map[string][]usageSample // processor time of our processes, by process ID and name
 }
 
 // add appends a sample of the machine.

@@ -48,7 +48,7 @@ func memberList(status *store.Status, memberOf map[string]uint64) []record.Membe
 	return all
 }
 
-// measure runs the load and returns its result. If the load sent nothing, measure returns an
+// measure runs the load and returns its result. If the load sent nothing, measure returns a
 // notStartedError.
 func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
 	c := t.conditions(m, a)
@@ -67,7 +67,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	t.report(Progress{Stage: "connecting"})
 	started := measure.Now()
 	history := t.newHistorian(ctx, m, out.Dir())
-	defer func() { _ = history.close(false) }() // answers has already closed it, unless something failed
+	defer func() { _ = history.close(false) }() // verifyAnswers has already closed the history, unless something failed
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, NewRecorder: history.reports(), OnClusterChange: w.onChange, OnPhaseChange: w.mark})
 	if err != nil {
 		return nil, err

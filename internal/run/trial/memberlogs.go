@@ -80,11 +80,11 @@ func (w *monitor) read(ctx context.Context) {
 }
 
 // readLastLogs reads the logs once more, after the load has ended and the members were asked for
-// the last time. By then, all events of the load are in the logs. readLastLogs also records the
-// sums of events that were counted but not recorded individually.
+// their status for the last time. By then, all events of the load are in the logs. readLastLogs
+// also records the sums of events that were counted but not recorded individually.
 func (w *monitor) readLastLogs(ctx context.Context) {
 	if w.listener != nil {
-		w.read(ctx) // listen may have stopped in the middle of a batch; the first read completes the batch
+		w.read(ctx) // the method listen may have stopped in the middle of a batch; the first call of read completes the batch
 		w.read(ctx)
 		for _, h := range w.listener.Overflow() {
 			w.recordEvent(h)

@@ -20,7 +20,7 @@ import (
 type members struct {
 	admin          store.Admin
 	givenEndpoints []string          // endpoints that the user gave
-	total          int               // number of the cluster's members, if this is more than the number of members that are asked
+	total          int               // number of the cluster's members; used only if it is greater than the number of members that are asked for their status
 	givenNames     map[string]string // names that quorumbench gave to the members, by endpoint
 	// others contains all members of the cluster. It is empty if these are exactly the members at
 	// the given endpoints.
@@ -127,8 +127,8 @@ func (m *members) nameOf(e *store.Member) string {
 	return cmp.Or(m.givenNames[e.Endpoint], m.names[e.Endpoint], e.Endpoint)
 }
 
-// addRole records a member's role in a term. at is the time at which the member was first seen in
-// this role.
+// addRole records a member's role in a term. The parameter `at` is the time at which the member was
+// first seen in this role.
 func (m *members) addRole(e *store.Member, term uint64, role kv.Role, at time.Time) {
 	r := record.RoleAt{Member: record.ID(e.ID), Name: e.Name, Term: term, Role: role.String(), Since: at.UTC()}
 	same := func(k record.RoleAt) bool { return k.Member == r.Member && k.Term == r.Term && k.Role == r.Role }
@@ -163,7 +163,7 @@ func (m *members) states() []record.MemberState {
 		switch {
 		case i == leader:
 			s.Role = kv.Leader
-		case s.Role == kv.Leader: // another member has become leader since its last response
+		case s.Role == kv.Leader: // another member has become leader since this member's last response
 			s.Role = kv.UnknownRole
 		}
 		all = append(all, s)
@@ -206,7 +206,8 @@ type loss struct {
 }
 
 // lost returns the names of the members that were lost during the trial, including those that came
-// back. It ignores losses at times for which excused returns true. excused may be nil.
+// back. It ignores losses at times for which the function excused returns true. This function may
+// be nil.
 func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

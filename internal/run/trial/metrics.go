@@ -45,8 +45,9 @@ type memberScraper struct {
 	connect     bool                        // whether to also time TCP connections to the member
 	rowRequests chan struct{}               // receives a value when the window opens or closes
 	// fastestResponse is the duration of the member's fastest response, or 0 before the first
-	// response. It is an estimate of what a response costs the member. Slower responses are
-	// ignored, because the machine may be slow at the very times when samples matter most.
+	// response. It is an estimate of the time that the member needs for a response. Slower
+	// responses are ignored, because the machine may be slow at the very times when samples matter
+	// most.
 	fastestResponse time.Duration
 	last            record.StoreRow
 	sizes           []sizeSample
@@ -59,9 +60,9 @@ func newMetricsRecorder(t *Trial, m *members, out *record.TrialWriter) *metricsR
 	for _, e := range m.scrapedMembers() {
 		scraper := &memberScraper{
 			member: e, worker: t.Worker, access: t.Cluster.Access(), out: out, size: m.size,
-			// Only connections to members of a running cluster are timed. For members that
-			// quorumbench started, it already knows the network. Connections that another host
-			// opens for this process are not timed either.
+			// Only connections to members of a running cluster are timed. quorumbench already knows
+			// the network of the members that it started. Connections that another host opens for
+			// this process are not timed either.
 			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, rowRequests: make(chan struct{}, 1),
 		}
 		scraper.scraper, _ = signals.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
@@ -72,7 +73,8 @@ func newMetricsRecorder(t *Trial, m *members, out *record.TrialWriter) *metricsR
 	return s
 }
 
-// begin starts asking all members repeatedly, until stop is called.
+// begin starts the goroutines that repeatedly ask the members for their metrics. They run until
+// stop is called.
 func (s *metricsRecorder) begin() {
 	ctx, quit := context.WithCancel(context.Background())
 	s.quit = quit
@@ -138,7 +140,8 @@ func (m *memberScraper) run(ctx context.Context) {
 	}
 }
 
-// pause returns the time to wait before the next row. took is the time that the last row took.
+// pause returns the time to wait before the next row. The parameter took is the time that was
+// needed for the last row.
 func (m *memberScraper) pause(took time.Duration) time.Duration {
 	if m.scraper != nil && m.fastestResponse == 0 {
 		return maxScrapeInterval
@@ -190,8 +193,8 @@ type UnreadError struct{ Reason string }
 // Error returns a sentence.
 func (e *UnreadError) Error() string { return e.Reason }
 
-// scrapeBeforeLoad asks all members for their metrics before a load. If the load measures memory,
-// scrapeBeforeLoad returns an error if the memory usage of the first member is not available.
+// scrapeBeforeLoad asks all members for their metrics before a load. It returns an error if the
+// load measures memory but the memory usage of the first member is not available.
 func (t *Trial) scrapeBeforeLoad(s *metricsRecorder) error {
 	if !t.Spec.Load.RequireMemory {
 		s.scrapeAll(firstScrapeTimeout)

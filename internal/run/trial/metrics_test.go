@@ -18,8 +18,8 @@ import (
 )
 
 // Each member has a row before the load and a row after it, even if the member reports no metrics.
-// If only the member's administration interface reports the size of its database, this size is
-// added to both rows.
+// If the metrics do not contain the size of the member's database but the administration interface
+// reports it, this size is added to both rows.
 func TestMembersMetricsAreRecorded(t *testing.T) {
 	var asked atomic.Int64
 	serves := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -75,8 +75,9 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	}
 }
 
-// A member that responds slowly once, or does not respond once, is asked again within a second. If
-// a member always responds slowly, quorumbench spends only a small part of the time waiting for it.
+// If a member responds slowly once, or fails to respond once, it is asked again within one second.
+// If a member always responds slowly, quorumbench spends only a small part of the time waiting for
+// it.
 func TestScrapingIntervals(t *testing.T) {
 	asked := &signals.Scraper{}
 	for name, c := range map[string]struct {

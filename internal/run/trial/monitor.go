@@ -16,15 +16,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
-// monitor observes a running load. It records the load's seconds, follows elections, samples the
-// machines and reports progress.
+// monitor observes a running load. It records the load once per second, follows elections, samples
+// the machines and reports progress.
 type monitor struct {
 	t   *Trial
 	m   *members
 	out *record.TrialWriter
 	// phases contains the times at which the phases began and the window closed.
 	phases phases
-	// sampler samples the machine. Only sample uses its rows.
+	// sampler samples the machine. Only the method sample uses the sampler's rows.
 	sampler *sampler
 	scrapes *metricsRecorder
 	clean   *cleaner
@@ -79,7 +79,7 @@ func (w *monitor) onChange(term uint64, lost bool) {
 	}
 }
 
-// second records one second of the load. Do not call it concurrently.
+// second records a one-second interval of the load. Do not call it concurrently.
 func (w *monitor) second(s *measure.Second) {
 	w.mu.Lock()
 	phaseBegun := w.phaseBegun[s.Phase]

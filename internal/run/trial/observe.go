@@ -26,8 +26,8 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	return w, nil
 }
 
-// begin starts observing a load that is about to run on the given endpoints. run is the context of
-// the whole run.
+// begin starts observing a load that is about to run on the given endpoints. The parameter run is
+// the context of the whole run.
 func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
 	w.setTarget(g, endpoints)
 	w.done = func() uint64 { return g.Progress().Done }

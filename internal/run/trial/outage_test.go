@@ -55,7 +55,8 @@ func (s *silent) longest(after int64) (longest int64) {
 	return longest
 }
 
-// runLoad runs a load on the server, and calls second for each second of the window.
+// runLoad runs a load on the server, and calls the function second for each one-second interval of
+// the window.
 func (s *silent) runLoad(t *testing.T, w *simulate.World, a *load.Assignment, second func(*measure.Second)) *load.Result {
 	t.Helper()
 	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}

@@ -59,8 +59,9 @@ func (s *sampler) entryFor(at host.Host) *sampledHost {
 	return s.hosts[i]
 }
 
-// addSources adds the processes on other hosts that serve the hosts or generate load there. Each
-// process that generates load has a row. The process of this generator already has a row.
+// addSources adds the processes of quorumbench on other hosts. Each of these processes serves its
+// host, and may also generate load there. Each process that generates load has a row. The process
+// of this generator already has a row.
 func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 	for _, of := range sources {
 		d, err := of.Host.Describe(ctx)

@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// untilHostLost returns a context that is canceled when run is canceled or when a host with members
-// is lost. In the second case, the load is also stopped. For hosts that have only workers, the code
-// that runs the workers detects the loss.
+// untilHostLost returns a context that is canceled when the context run is canceled or when a host
+// with members is lost. In the second case, the load is also stopped. For hosts that have only
+// workers, the code that runs the workers detects the loss.
 func (w *monitor) untilHostLost(run context.Context) (present context.Context, abandonRecovery context.CancelFunc) {
 	present, cancel := context.WithCancel(run)
 	release := []func() bool{}

@@ -8,8 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// maxP99Age is how long a per-second p99 is displayed. It is known only when all operations that
-// were due in its second have ended. While the store stalls, no new p99 becomes known.
+// maxP99Age is how long the p99 of a one-second interval is displayed. This p99 becomes known only
+// when all operations that were due in the interval have ended. While the store stalls, no new p99
+// becomes known.
 const maxP99Age = 2 * time.Second
 
 // progress reports the load's progress. The reported throughput counts only operations that

@@ -59,9 +59,9 @@ func show(x *float64) any {
 	return *x
 }
 
-// sampledWhile returns a sampler that has sampled the machine "here" once per second. did contains
-// the machine's processor time in each second. member is the name of the machine of the member, or
-// empty if the cluster was already running before the trial.
+// sampledWhile returns a sampler that has sampled the machine "here" once per second. The parameter
+// did contains the machine's processor time in each one-second interval. The parameter member is
+// the name of the member's machine, or empty if the cluster was already running before the trial.
 func sampledWhile(t *testing.T, member string, did []secondUse) *sampler {
 	t.Helper()
 	h := newScripted("here")

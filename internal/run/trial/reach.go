@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// findMembers determines which members are running, and whether they accept connections from here
-// and the given user.
+// findMembers determines which members are running, and whether they accept connections from
+// quorumbench and accept the given user.
 func (t *Trial) findMembers(ctx context.Context) (*members, error) {
 	access := t.Cluster.Access()
 	if !t.Cluster.attached() {
@@ -191,8 +191,9 @@ func inOrder(given, all []string) []string {
 
 // markAbsent marks members that do not respond before the load as absent, so that they are not
 // reported as lost. The load runs without them. markAbsent returns an error if the target needs one
-// of these members. For the targets all and followers, it also returns an error if at least half of
-// the members do not respond and one of these has an endpoint that was not given.
+// of these members. For the targets "all" and "followers", it also returns an error if at least
+// half of the members do not respond and at least one of the members that do not respond has an
+// endpoint that was not given.
 func (m *members) markAbsent(absent map[string]error, given []string, target kv.Target) error {
 	status := m.status()
 	m.absent, m.reportsNoStatus = map[string]error{}, map[string]bool{}

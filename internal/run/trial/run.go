@@ -63,7 +63,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 }
 
 // admit returns the load, assigned to the endpoints of its target. It returns an error if the
-// cluster has not enough space for the load or if the load is not permitted.
+// cluster does not have enough space for the load or if the load is not permitted.
 func (t *Trial) admit(ctx context.Context, m *members) (*load.Assignment, error) {
 	a, err := t.assignment(m)
 	if err != nil {

@@ -15,7 +15,7 @@ type Source struct {
 	Members, Load bool
 }
 
-// source is a Source and what was observed on it.
+// source contains a Source and the observations of that host.
 type source struct {
 	Source
 	entry  *sampledHost
@@ -35,8 +35,8 @@ type sampledHost struct {
 	pids               []int
 	began              []float64      // start time of each process according to its first sample; -1 before the first sample
 	folders            map[int]string // data folder of each member, by index of the process
-	// diskServedElsewhere marks the processes whose reads and writes another process performs,
-	// because it serves their disk.
+	// diskServedElsewhere marks the processes whose disk is served by another process. The other
+	// process then performs their reads and writes.
 	diskServedElsewhere   map[int]bool
 	nextFolderMeasurement time.Time // time before which folders are not measured again
 	// benchmarkGroups contains all process groups on the machine that belong to the benchmark. All
@@ -78,7 +78,7 @@ func (h *sampledHost) checkProcesses(processes []probe.ProcessUsage, first int) 
 	}
 }
 
-// foldersShare limits the share of a processor that measuring data folders uses on average.
+// foldersShare is the maximum share of a processor's time, on average, for measuring data folders.
 const foldersShare = 0.001
 
 // measureFolders returns the disk space in bytes that the members' data folders use, by index of

@@ -113,9 +113,10 @@ func (s *sampler) addSample(h *sampledHost, sample *host.Sample, first int) {
 	}
 }
 
-// forEachHost calls do for all hosts. For hosts on other machines, it calls do concurrently, so
-// that a slow machine does not delay the others. For hosts on this machine, it calls do in its own
-// goroutine, which has a lower priority than the goroutines of the generator.
+// forEachHost calls the function do for all hosts. For hosts on other machines, the calls are
+// concurrent, so that a slow machine does not delay the others. For hosts on this machine, the
+// calls are in the caller's goroutine, which has a lower priority than the goroutines of the
+// generator.
 func (s *sampler) forEachHost(do func(i int, h *sampledHost)) {
 	var elsewhere sync.WaitGroup
 	for i, h := range s.hosts {

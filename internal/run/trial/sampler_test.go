@@ -140,7 +140,8 @@ func TestSamplerRecordsDisksAndItsCost(t *testing.T) {
 	}
 }
 
-// Measuring a member's data folder does not use more than its share of a processor.
+// A member's data folder is measured so rarely that the measurements use at most the permitted
+// share of a processor's time.
 func TestSamplerWeighsDataFolders(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "log"), make([]byte, 100_000), 0o600); err != nil {

@@ -126,8 +126,8 @@ func valueAt(seen []usageSample, at time.Time, of func(*usageSample) float64) fl
 	return of(&seen[len(seen)-1])
 }
 
-// maxRSS returns the largest memory of a process in the samples in a span, including the last
-// sample before the span and the first sample after it.
+// maxRSS returns the largest memory usage of a process in the samples of a time span, including the
+// last sample before the span and the first sample after it.
 func maxRSS(seen []usageSample, from, to time.Time) (most int64) {
 	for i, s := range seen {
 		before := s.at.Before(from) && (i+1 == len(seen) || !seen[i+1].at.After(from))

@@ -105,7 +105,7 @@ func (t *Trial) report(p Progress) {
 }
 
 // newAssignment returns the load, assigned to the given endpoints. The assignment contains no
-// certificates and passwords; workers read them from the places that the scenario specifies. If
+// certificates or passwords; workers read them from the places that the scenario specifies. If
 // quorumbench started the cluster and the cluster uses TLS, the assignment contains the certificate
 // authority.
 func (t *Trial) newAssignment(endpoints []string) *load.Assignment {

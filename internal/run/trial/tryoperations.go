@@ -76,8 +76,8 @@ func removeProbes(client *guard.Client, written map[string]bool) error {
 	return nil
 }
 
-// tryLease grants one lease if the load's operations need leases. The caller must call end, which
-// revokes the lease.
+// tryLease grants one lease if the load's operations need leases. The caller must call the returned
+// function, which revokes the lease.
 func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end func(), err error) {
 	end = func() {}
 	l := &t.Spec.Load

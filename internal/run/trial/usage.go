@@ -6,10 +6,11 @@ import (
 )
 
 // newObserved returns the part of a trial's observations that is computed from the workers'
-// reports. store is the usage of all members in the window, or nil if unknown. localSeconds is the
-// processor time, in seconds, of the members on this machine. machine is this machine's name. On
-// other machines, the usage of other programs is unknown. If several machines are used, each share
-// is the highest of their shares.
+// reports. The parameter store is the usage of all members in the window, or nil if unknown.
+// localSeconds is the processor time, in seconds, of the members on this machine. The parameter
+// machine is the name of this machine. On all other machines, the usage of other programs is
+// unknown. If workers ran on several machines, each returned share is the highest share of any
+// machine.
 func newObserved(workers []load.Usage, store *record.StoreUsage, localSeconds *float64, machine string) record.Observed {
 	o := record.Observed{Store: store}
 	type process struct {

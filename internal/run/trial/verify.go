@@ -232,7 +232,7 @@ func (h *historian) readMembers(ctx context.Context, m *members, assignment *loa
 		}
 		a := h.t.newAssignment([]string{endpoint})
 		if a.Members, a.Only = m.ids(), keyNumbers; a.Load.Application.Name != "" {
-			a.Preloaded = assignment.Preloaded // Preloaded determines which keys exist in an application
+			a.Preloaded = assignment.Preloaded // Preloaded determines which keys exist in the load of an application
 		}
 		var err error
 		// The load's workers perform the reads, because the controller may be unable to reach the

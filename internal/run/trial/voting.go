@@ -20,9 +20,9 @@ func (t *Trial) needsVote() bool {
 	return !nonVoterSupport.ForwardsRequests && (!nonVoterSupport.ServesLocalReads || l.Scan.Streamed || t.Cluster.Access().User != "")
 }
 
-// targetEndpoints returns the endpoints to which the load is sent. voters are the endpoints that
-// prepare the load, if these differ from endpoints. The error explains which members cannot serve
-// the load.
+// targetEndpoints returns the endpoints to which the load is sent. voters contains the endpoints
+// that are used to prepare the load, if these differ from the endpoints to which the load is sent.
+// The error explains which members cannot serve the load.
 func (t *Trial) targetEndpoints(m *members) (endpoints, voters []string, err error) {
 	target, needs, nonVoterSupport := t.Spec.Load.Target, t.needsVote(), t.Cluster.Store.Capabilities().NonVoters
 	if endpoints, err = m.targets(target, needs); err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// writeEarlier writes the versions with which the load's watchers will later catch up.
+// writeEarlier writes the earlier versions of the watched key. The load's watchers catch up on
+// these versions later.
 func (t *Trial) writeEarlier(ctx context.Context, a *load.Assignment) error {
 	if t.Spec.Load.Watch == nil {
 		return nil

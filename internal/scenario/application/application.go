@@ -18,10 +18,10 @@ import (
 // Application describes the load of an application.
 type Application interface {
 	Definition() Definition
-	// Check checks a combination of settings, each of which is within its own bounds. If the
-	// combination is wrong, Check returns the parameter at fault and a sentence with the reason.
-	// The sentence contains parameter keys in angle brackets, such as <nodes>, and no percent
-	// signs.
+	// Check checks a combination of settings. Each setting is already known to be within its
+	// bounds. If the combination is wrong, Check returns the parameter at fault and a sentence with
+	// the reason. The sentence contains parameter keys in angle brackets, such as <nodes>, and no
+	// percent signs.
 	Check(Settings) (parameter, why string)
 	// Profile returns the average load for valid settings on a store. way is an index into the
 	// definition's Ways.
@@ -111,7 +111,7 @@ func (d *Definition) FindWay(store string, can kv.Capabilities) (way int, err er
 	return 0, fmt.Errorf("%s", strings.Join(reasons, "; and "))
 }
 
-// NeedsFeature reports whether the way needs a feature of the store.
+// NeedsFeature reports whether the way needs the given feature of the store.
 func (w *Way) NeedsFeature(f kv.Feature) bool { return slices.Contains(w.Features, f) }
 
 func (w *Way) checkSupport(store string, can kv.Capabilities) error {
@@ -222,7 +222,7 @@ type Call struct {
 	PerSecond float64
 }
 
-// PerSecond returns how many calls become due per second, over all kinds.
+// PerSecond returns how many calls of all kinds together become due per second.
 func (p *Profile) PerSecond() (sum float64) {
 	for i := range p.Calls {
 		sum += p.Calls[i].PerSecond

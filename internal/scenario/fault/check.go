@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Problem returns what is wrong with the fault itself, or "". The text completes a sentence that
-// starts with the fault.
+// Problem returns the reason why the fault itself is invalid, or "" if it is valid. The text
+// completes a sentence that starts with the fault.
 func (f *Fault) Problem() string {
 	row := f.properties()
 	for _, check := range [...]func(*kindProperties) string{f.checkKinds, f.checkTraffic, f.checkTimes, f.checkAmount, f.checkMember, f.checkRepeats} {
@@ -127,8 +127,8 @@ func (f *Fault) checkTraffic(*kindProperties) string {
 	return ""
 }
 
-// dividesAllMembers reports whether the fault names all members, although it may be of a kind that
-// needs a single member because it divides the cluster around that member.
+// dividesAllMembers reports whether the fault names all members although one of its possible kinds
+// divides the cluster around a single member.
 func (f *Fault) dividesAllMembers() bool {
 	return f.Member.Mode == kv.AllMembers && slices.ContainsFunc(f.PossibleKinds(), func(k Kind) bool {
 		n := k.properties().network

@@ -118,7 +118,7 @@ func (f *Fault) injectionCount(window time.Duration) int {
 	return min(int((window-f.At-length)/f.Every)+1, MaxFaults+1)
 }
 
-// PossibleKinds returns the kinds that the fault may be.
+// PossibleKinds returns the kinds that the fault may have.
 func (f *Fault) PossibleKinds() []Kind {
 	if f.Kind == Random {
 		return f.Kinds

@@ -249,7 +249,8 @@ var members = []struct {
 	mode kv.TargetMode
 }{{"leader", kv.LeaderOnly}, {"follower", kv.Followers}, {"any", kv.AnyEndpoint}, {allMembers, kv.AllMembers}}
 
-// MemberNames returns the names of members in faults, other than those of single members such as m1.
+// MemberNames returns the names of members in faults, other than the names of single members such
+// as m1.
 func MemberNames() (names []string) {
 	for _, m := range members {
 		names = append(names, m.name)

@@ -52,7 +52,7 @@ func PartnerNames() []string { return partnerNames[1:] }
 // DirectionNames returns the names of directions in scenario files.
 func DirectionNames() []string { return append(slices.Clone(directionNames[1:]), bothDirections) }
 
-// bothDirections is the name of BothDirections in scenario files, in which it is the default.
+// bothDirections is the name of BothDirections in scenario files. This direction is the default.
 const bothDirections = "both"
 
 // String returns the name in scenario files, or an empty string for DefaultPartners.
@@ -105,8 +105,8 @@ type networkKind struct {
 	// determines which packets it affects. noDirectionReason is the reason why the kind does not
 	// allow the key "direction". Both complete a sentence, and are empty if the key is allowed.
 	noPartnersReason, noDirectionReason string
-	// shareHelp describes the key "by", and to describes the key "to", for kinds that require these
-	// keys.
+	// shareHelp describes the key "by", and throughputHelp describes the key "to", for kinds that
+	// require these keys.
 	shareHelp, throughputHelp string
 	members                   int // minimum number of members
 }

@@ -31,8 +31,9 @@ type Options struct {
 	Targets []Target
 	Stores  []registry.StoreRules // the hosts are judged for each of these stores
 	Writes  probe.PacedWrites
-	// EndWhenDecided contains the rules of a store. The survey ends as soon as their disk rule is
-	// decided on every host. If it is nil, the survey lasts for the whole duration of Writes.
+	// EndWhenDecided contains the rules of a store. The survey ends as soon as it is certain for
+	// every host whether the host's disk meets the disk rule in EndWhenDecided. If EndWhenDecided
+	// is nil, the survey lasts for the whole duration of Writes.
 	EndWhenDecided *kv.HostRules
 	// Planned is called before anything is written.
 	Planned func(*preflight.Check, *probe.PacedWrites)
@@ -59,7 +60,7 @@ type surveying struct {
 	check  *preflight.Check
 	hosts  []host.Surveyor
 	pids   []int
-	mu     sync.Mutex // protects enough and the writes in check
+	mu     sync.Mutex // protects the field `enough`, and the writes in the field `check`
 	enough bool       // set if no more writes are needed
 }
 
@@ -145,10 +146,11 @@ func (s *surveying) network(ctx context.Context) error {
 	return nil
 }
 
-// pairings returns rounds that contain each pair of n numbers once, and each number at most once
-// per round. It is the circle method for tournaments: one number stays, and the others rotate.
+// pairings returns rounds. All rounds together contain each pair of the numbers 0 to n-1 once, and
+// each round contains each number at most once. This is the circle method for tournaments: one
+// number stays, and the others rotate.
 func pairings(n int) (rounds [][][2]int) {
-	m := n + n%2 // with an odd number, the pairs of the last number are omitted
+	m := n + n%2 // if n is odd, the number n is added to the circle; pairs with it are omitted
 	circle := make([]int, m)
 	for i := range circle {
 		circle[i] = i
@@ -168,14 +170,15 @@ func pairings(n int) (rounds [][][2]int) {
 	return rounds
 }
 
-// disks makes the writes on all hosts, and reads how much processor time was withheld meanwhile.
+// disks performs the writes on all hosts. It also measures how much processor time was withheld
+// from each host during the writes.
 func (s *surveying) disks(ctx context.Context) error {
 	s.Planned(s.check, &s.Writes)
 	before, err := s.sample(ctx)
 	if err != nil {
 		return err
 	}
-	for i := range s.check.Hosts { // before any host calls add, which reads the writes of all hosts
+	for i := range s.check.Hosts { // before the first call of the method add, which reads the writes of all hosts
 		s.check.Hosts[i].Writes = preflight.Writes{Sizes: s.Writes.Sizes, Interval: s.Writes.Interval}
 	}
 	began := time.Now()
@@ -200,7 +203,7 @@ func (s *surveying) disks(ctx context.Context) error {
 	return nil
 }
 
-// add adds a second of writes, and reports whether more writes are needed.
+// add adds the writes of a one-second interval, and reports whether more writes are needed.
 func (s *surveying) add(w *preflight.Writes, second measure.WrittenSecond) (more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +219,8 @@ func (s *surveying) add(w *preflight.Writes, second measure.WrittenSecond) (more
 	return !s.enough
 }
 
-// decided reports whether the disk rule in EndWhenDecided is decided on every host.
+// decided reports whether it is certain for every host that the host's disk meets, or does not
+// meet, the disk rule in EndWhenDecided.
 func (s *surveying) decided() bool {
 	for i := range s.check.Hosts {
 		if s.check.Hosts[i].DecideDisk(s.EndWhenDecided, len(s.check.Hosts)).State == preflight.CannotTell {
@@ -226,7 +230,7 @@ func (s *surveying) decided() bool {
 	return true
 }
 
-// sample reads the counters of all hosts.
+// sample returns the current counters of all hosts.
 func (s *surveying) sample(ctx context.Context) ([]host.Sample, error) {
 	all := make([]host.Sample, len(s.Targets))
 	for i, t := range s.Targets {

@@ -54,8 +54,8 @@ func (h *simulatedHost) RoundTrips(context.Context, string, string, int) (measur
 	return measure.RoundTrips{NS: []int64{int64(time.Millisecond)}}, nil
 }
 
-// A survey ends as soon as the disk is decided, or lasts for the whole duration of the writes if it
-// has no rules that end it.
+// A survey ends as soon as it is certain whether the disk meets the rules. If no rules are set that
+// end the survey early, the survey lasts for the whole duration of the writes.
 func TestDurationOfASurvey(t *testing.T) {
 	stores := registry.HostRules()
 	for _, test := range []struct {

@@ -1,12 +1,12 @@
-// Package call defines calls. A call is a client's request to a store and its result, split
-// into parts that have the same form for all stores. Applications and replays send calls
-// (store.Op.Call), and passive decoders produce them. The package also reads and writes
+// Package call defines calls. A call is a client's request to a store together with the request's
+// result. It is split into parts that have the same form for all stores. Applications and replays
+// send calls (store.Op.Call), and passive decoders produce them. The package also reads and writes
 // recordings, which are files that contain calls.
 //
 // A recording starts with the eight bytes "qbrec01\n". Frames in the format of package
 // internal/files follow. The first frame is a Header as JSON. The next frames are blocks of
 // records, compressed with Zstandard; the calls are in the order in which they ended. The last
-// frame is empty. If it is missing, the recording was not closed.
+// frame is empty. If the empty frame is missing, the recording was not closed.
 package call
 
 import "time"
@@ -71,7 +71,7 @@ type Scope uint8
 const (
 	SingleKey Scope = iota // only Key
 	Prefix                 // all keys with the prefix Key
-	LaterPage              // the keys with the prefix End, starting with Key: a later page of a list by prefix
+	LaterPage              // the keys with the prefix End, without those before Key: a later page of a list by prefix
 	FromKey                // Key and all later keys
 	Interval               // the keys in [Key, End)
 	numScopes

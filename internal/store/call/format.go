@@ -80,8 +80,8 @@ func (b *block) gap(g *Gap) {
 	b.count++
 }
 
-// call appends a call to the block. If the encoded call would exceed maxWritten, call returns
-// false and leaves the block unchanged.
+// call appends a call to the block. If the call exceeds a limit, such as maxWritten, the method
+// returns false and leaves the block unchanged.
 func (b *block) call(c *Call) bool {
 	start, last, pushed := len(b.buf), b.lastTime, len(b.methods)
 	flags := flagBit(c.Pushed, callPushed) | flagBit(c.Guarded, callGuarded) | flagBit(c.GuardsHeld, callHeld) |
@@ -123,8 +123,8 @@ func (b *block) call(c *Call) bool {
 	return true
 }
 
-// method appends the number that a method has in the block. If the method occurs for the first
-// time, it appends 0 and the method's name.
+// method appends the number by which the block refers to a method. When a method occurs for the
+// first time, the appended number is 0, and the method's name follows.
 func (b *block) method(name string) {
 	name = name[:min(len(name), maxText)]
 	if n, ok := b.methods[name]; ok {
@@ -176,8 +176,8 @@ func flagBit(set bool, bit byte) byte {
 var errDamagedRecord = errors.New("the recording is damaged: a record in it cannot be read")
 
 // DecodeBlock calls the function do for each record in a block. The records refer to memory in b.
-// DecodeBlock does not panic on damaged input. Every record that do receives respects the limits of
-// Call, Part and Gap.
+// DecodeBlock does not panic on damaged input. Every record that is passed to that function
+// respects the limits of Call, Part and Gap.
 func DecodeBlock(b []byte, do func(Record) error) error {
 	r := decoder{b: b}
 	for len(r.b) > 0 {

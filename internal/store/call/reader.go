@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// ReadRecording reads a recording and calls the function do for each record. do may keep the
-// record. If do returns an error, ReadRecording stops and returns that error. If the file is
+// ReadRecording reads a recording and calls the function do for each record. That function may keep
+// the record. If it returns an error, ReadRecording stops and returns the error. If the file is
 // damaged or truncated, ReadRecording reads the records before the damage, and problem is a
 // sentence that describes the damage.
 func ReadRecording(path string, do func(Record) error) (h Header, problem string, err error) {

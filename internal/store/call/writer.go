@@ -18,8 +18,8 @@ const (
 	// maxQueued is the maximum number of full blocks that wait for the disk. While the queue is
 	// full, calls that do not fit into the current block are omitted.
 	maxQueued = 64
-	// flushInterval is how often the current block is written even if it is not full. So a crash
-	// loses at most the calls that arrived within this interval.
+	// flushInterval is the interval at which the current block is written even if it is not full.
+	// So a crash loses at most the calls that arrived within this interval.
 	flushInterval = time.Second
 )
 
@@ -40,7 +40,8 @@ type RecordingWriter struct {
 	reason        string
 	counts        Counts
 
-	// Until the channel done is closed, only the writing goroutine may use the following fields.
+	// Before the channel in the field `done` is closed, only the writing goroutine may use the
+	// following fields.
 	err   error
 	bytes int64
 }

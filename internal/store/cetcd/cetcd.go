@@ -32,8 +32,8 @@ func New() *Store { return &Store{} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// Capabilities implements store.Store. The descriptions are cetcd's own, because Consul's do not
-// apply to it.
+// Capabilities implements store.Store. The descriptions are specific to cetcd, because those of
+// Consul do not apply to cetcd.
 func (*Store) Capabilities() kv.Capabilities {
 	can := etcdproxy.Capabilities(Name, "a GET request to the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{

@@ -83,7 +83,7 @@ func TestLiveWithoutQuorum(t *testing.T) {
 	if e, err := w.Try(store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Linearizable}); e.Outcome != kv.ConnectionLost {
 		t.Errorf("a linearizable read without a quorum: %v, %v", e.Outcome, err)
 	}
-	w = storetest.Dial(t, New(), c.Access) // a new connection, because the linearizable read still waits on the previous one
+	w = storetest.Dial(t, New(), c.Access) // a new connection, because the linearizable read still occupies the previous one
 	w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
 	w.SetTimeLimit(3 * time.Second)
 	if e, err := w.Try(store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("w")}); e.Outcome != kv.ConnectionLost {

@@ -31,9 +31,10 @@ type admin struct {
 
 	mu      sync.Mutex
 	known   []store.Member    // latest status, by index of the endpoint
-	leaders []string          // RPC address of the leader at that time, by index of the endpoint
+	leaders []string          // RPC address of the leader when that status was read, by index of the endpoint
 	servers map[string]uint64 // member IDs by RPC address
-	// sessions maps the numbers of the sessions that Grant created to their names.
+	// sessions contains the sessions that Grant created. It maps a session's number to the
+	// session's name.
 	sessions map[int64]string
 }
 
@@ -76,8 +77,8 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 }
 
 // Role implements store.Admin. A request for the leader's address is cheap. Role requests the
-// agent's whole state, which includes the term, only if the leader has changed since the previous
-// call, the member is a non-voter, or no state is known yet.
+// agent's whole state, which includes the term, only in three cases: the leader has changed since
+// the previous call, the member is a non-voter, or no state is known yet.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	asked, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -332,7 +333,7 @@ func reason(ctx context.Context, err error) string {
 }
 
 // UncheckedUserReason implements store.Admin. If ACLs are disabled, an agent refuses to describe
-// the request's token, which shows that it does not check tokens.
+// the request's token. This refusal shows that the agent does not check tokens.
 func (a *admin) UncheckedUserReason(ctx context.Context) (string, error) {
 	c, err := a.firstClient(ctx)
 	if err != nil {

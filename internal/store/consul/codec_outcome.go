@@ -26,9 +26,9 @@ func failureOutcome(r *http1.Response) (outcome kv.Outcome, text []byte) {
 	return outcome, httpkv.AppendText(nil, r)
 }
 
-// texts lists parts of error texts from Consul and hashicorp/raft. The first match applies. So an
-// error that shows how far a request was processed is listed before the errors whose texts may
-// contain that error.
+// texts lists parts of error texts from Consul and hashicorp/raft. The first match applies. So the
+// text of an error that shows how far a request was processed is listed before more general texts,
+// which may occur in the same message.
 var texts = [...]struct {
 	text    string
 	outcome kv.Outcome

@@ -14,8 +14,7 @@ type Dialect struct {
 	// StoreInfo holds the server's name for messages, and its operations.
 	httpkv.StoreInfo
 	// AlwaysJSON is set if the server ignores parameters without a value, such as ?raw, and
-	// responds to a read of one key with a AlwaysJSON list. The list is empty if the key does not
-	// exist.
+	// responds to a read of one key with a JSON list. The list is empty if the key does not exist.
 	AlwaysJSON bool
 	// QueryWait is how long a blocking query waits. 0 means the server's default.
 	QueryWait time.Duration
@@ -50,7 +49,7 @@ type codec struct {
 
 	watch         watcherState
 	lastTick      int64  // time of the latest call of Tick
-	queriesAtTick uint64 // the watcher's number of queries at time lastTick
+	queriesAtTick uint64 // number of queries that the watcher had sent at the time lastTick
 	queryOverdue  bool   // the latest query is overdue
 }
 
@@ -136,9 +135,9 @@ type watcherState struct {
 	creationReported bool          // the watcher's creation was reported
 	ended            bool          // the server refused a query, so the watcher has ended
 	key              []byte        // the watched key, or the start of the interval
-	end              []byte        // end of the interval (exclusive), or nil to watch only key
-	holder           bool          // key is a lock; the watcher's events contain its holder
-	service          bool          // key is a service's name; the watcher reports the service's healthy instances
+	end              []byte        // end of the interval (exclusive); nil if only one key is watched
+	holder           bool          // the watched key is a lock; the watcher's events contain the lock's holder
+	service          bool          // the watched key is a service's name; the watcher reports the service's healthy instances
 	wait             time.Duration // how long each query waits; 0 for the dialect's QueryWait
 	start            int64         // first requested index; 0 once a response has reached it
 	index            int64         // index of the latest response; 0 if the next query requests the current state

@@ -320,7 +320,7 @@ func (c *codec) reportCommit() {
 }
 
 // eachResult calls the function do for each key in the response to a transaction. It returns false
-// if the response is malformed or if do returns false.
+// if the response is malformed or if that function returns false.
 func eachResult(body []byte, do func(*httpkv.JSONScanner) bool) bool {
 	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
@@ -358,8 +358,8 @@ func (t *stm) fail(outcome kv.Outcome, text []byte) {
 }
 
 // STMLost implements httpkv.API. If the transaction was already committed, its outcome stays OK
-// even if the lock was not released. In that case the session still holds the lock when its next
-// transaction starts.
+// even if the lock was not released. If the lock was not released, the session's next transaction
+// starts while the session still holds the lock.
 func (c *codec) STMLost(written bool, events []store.Event) []store.Event {
 	t := &c.stm
 	e := t.result

@@ -56,7 +56,8 @@ func TestReplies(t *testing.T) {
 		want   store.Event
 	}{
 		{store.Op{Kind: kv.Get}, answer("200 OK", "v"), store.Event{Value: []byte("v"), Revision: 77, Count: 1}},
-		// A value may be empty: the codec cannot know whether it should be.
+		// An empty value is accepted, because the codec cannot know whether the value should be
+		// empty.
 		{store.Op{Kind: kv.Get}, answer("200 OK", ""), store.Event{Revision: 77, Count: 1}},
 		{store.Op{Kind: kv.Get}, answer("404 Not Found", ""), store.Event{Outcome: kv.Miss}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "true\n"), store.Event{Revision: -1}},

@@ -13,7 +13,7 @@ import (
 
 // A watcher is a blocking query that the codec repeats with the index of the previous response
 // (https://developer.hashicorp.com/consul/api-docs/features/blocking). A watcher reports the
-// current state of a key, or of the keys with a prefix, but may miss writes in between.
+// current state of a key, or of the keys with a prefix, but may miss writes between two responses.
 
 // Times for blocking queries. Consul adds up to a sixteenth of the wait, so that the queries do not
 // all return at the same time.

@@ -219,8 +219,8 @@ func TestOverdueQuery(t *testing.T) {
 	}
 }
 
-// TestWaitOfAQuery checks that a query waits as long as the watcher requests, and that it becomes
-// overdue accordingly.
+// TestWaitOfAQuery checks that a query waits as long as the watcher requests, and that this wait
+// determines when a response is overdue.
 func TestWaitOfAQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2, QueryWait: 9697 * time.Millisecond}, "")
 	nextQuery(s)

@@ -106,8 +106,8 @@ func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string
 	}
 }
 
-// serverFiles are the input for building the server. In go.mod.txt, the lines with replace and
-// exclude select versions of Consul's modules that are available from registries. The module of one
+// serverFiles are the input for building the server. In go.mod.txt, the `replace` and `exclude`
+// directives select those versions of Consul's modules that registries provide. The module of one
 // Consul command is not available from any registry, so a stub replaces the module.
 //
 //go:embed server

@@ -27,7 +27,7 @@ const (
 	unguarded    guard = iota
 	guardIndex         // the key must have this index
 	guardAbsence       // the key must not exist
-	guardHolder        // the session must hold the lock; for the verb lock, the lock must be free
+	guardHolder        // the session must hold the lock; for the verb "lock", the lock must be free
 	guardRelease       // the session that releases the lock with this write must hold the lock
 )
 
@@ -67,8 +67,8 @@ func findVerb(name string) *verb {
 }
 
 // partVerb returns the verb for the part p. compare is the part with the condition of p; it is nil
-// if p has no condition, and p itself if p is a condition. If no verb matches, partVerb returns
-// get-or-empty.
+// if p has no condition, and p itself if p is a condition. If no verb matches, partVerb returns the
+// verb "get-or-empty".
 func partVerb(compare, p *call.Part) *verb {
 	want := verb{action: p.Action, guard: partGuard(compare, p)}
 	if want.guard == unguarded && p.Scope == call.Prefix {

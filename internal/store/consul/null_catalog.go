@@ -103,7 +103,7 @@ func (c *nullCatalog) deregister(b, body []byte, lost bool) []byte {
 	return appendJSONResponse(b, nullJSON+nullMeta, true)
 }
 
-// health responds with the instances of a service whose checks pass.
+// health responds with those instances of a service whose checks pass.
 func (c *nullCatalog) health(b []byte, service string) []byte {
 	list := []map[string]any{}
 	for _, e := range c.Prefixed(nil) {
@@ -123,8 +123,8 @@ func (c *nullCatalog) nodes(b []byte) []byte {
 	return appendJSONResponse(b, indexFields(nullJSON, c.Revision()), list)
 }
 
-// node responds with the result of describe for the named node. If the node does not exist, it
-// responds with absent.
+// node responds with the result of the function `describe` for the named node. If the node does not
+// exist, the response is the value of the parameter `absent`.
 func (c *nullCatalog) node(b []byte, name string, wrong null.Kind, describe func(*nullNode) any, absent any) []byte {
 	what := absent
 	if e := c.Get([]byte(name)); e != nil && wrong != null.LieAbsent {

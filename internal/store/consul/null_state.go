@@ -29,7 +29,7 @@ type nullMember struct {
 	members       []net.Listener
 	token         string
 	errors        map[string][2]string
-	memory        *null.Space[nullLock] // nil: every key exists and has the value in the field value
+	memory        *null.Space[nullLock] // nil: every key exists, and its value is in the field `value`
 	value         []byte
 	raw           []byte // complete response to a read, used if memory is nil
 	writeResponse []byte // complete response to a write, used if memory is nil
@@ -40,8 +40,8 @@ type nullMember struct {
 
 const nullPrefix = "/v1/kv/"
 
-// appendJSONResponse appends a response whose body is content as JSON. The encoding of content must
-// not fail.
+// appendJSONResponse appends a response whose body is the parameter `content`, encoded as JSON. The
+// encoding must not fail.
 func appendJSONResponse(b []byte, fields string, content any) []byte {
 	body, _ := json.Marshal(content)
 	return null.AppendResponse(b, "200 OK", fields, string(body))

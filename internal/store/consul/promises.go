@@ -18,8 +18,9 @@ const (
 // Promises implements store.Store. The response to a write has no index. The index in the response
 // to a read is that of the key's latest change. A read in the default mode may be stale just after
 // an election, and a read with ?stale may be stale at any time. A blocking query uses the default
-// mode. So the index of its responses can decrease, as Consul's documentation says ("reset the
-// index if it goes backwards"), and Promises does not include the order of watch events.
+// mode. So the index of the query's responses can decrease, as Consul's documentation says ("reset
+// the index if it goes backwards"). For this reason, Promises does not include the order of watch
+// events.
 //
 // Consul promises that a session lives for its TTL, but no response can prove a violation. A
 // renewal reads only the leader's own state (Session.Renew in agent/consul/session_endpoint.go). A

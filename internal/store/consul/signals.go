@@ -61,7 +61,7 @@ var serverMessages = [...]pattern{
 	{"agent.server.raft", "entering leader state", store.Elected},
 	{"agent.server.raft", "entering follower state", store.LeaderFound},
 	{"agent.server", "New leader elected", store.Serving}, // the member knows the leader to which it forwards requests
-	{"agent", "Synced node info", store.Serving},          // a leader has accepted the member; the only message if the leader is unchanged
+	{"agent", "Synced node info", store.Serving},          // a leader has accepted the member; if the leader is unchanged, this is the only message
 	{"agent.server.raft", "starting snapshot up to", store.SnapshotStarted},
 	{"agent.server.raft", "snapshot complete up to", store.SnapshotDone},
 	{"agent.server.raft.snapshot", "reaping snapshot", store.SnapshotDeleted},

@@ -122,8 +122,8 @@ func (t *tap) guard(c *call.Call, key string, modIndex int64) {
 	t.setKeys(p, key, false)
 }
 
-// lock appends the condition that the session with the number holder holds the lock on a key or, if
-// holder is 0, that the lock is free.
+// lock appends the condition that the lock on a key is held by the session whose number is given in
+// the parameter `holder`. If `holder` is 0, the condition is that the lock is free.
 func (t *tap) lock(c *call.Call, key string, holder int64) {
 	c.Guarded = true
 	p := part(c, call.Compare, call.Always)

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// DecodeResponse implements httpkv.TrafficDecoder. The response to a write of one key lacks the
-// key's new index; only responses to reads and transactions have one.
+// DecodeResponse implements httpkv.TrafficDecoder. The response to a write of one key does not
+// contain the key's new index. Only responses to reads and transactions contain an index.
 func (t *tap) DecodeResponse(c *call.Call, a *http1.ObservedResponse) {
 	if c.Code = uint16(a.Status); a.Status == 200 { // #nosec G115 -- three digits
 		c.Code = 0
@@ -28,7 +28,7 @@ func (t *tap) DecodeResponse(c *call.Call, a *http1.ObservedResponse) {
 		case a.Status != 200:
 		case done:
 			c.GuardsHeld, c.KeyCount = c.Guarded, 1
-		case !c.Guarded: // the response false to a write without a condition is an error of cetcd
+		case !c.Guarded: // cetcd responds "false" to a write without a condition if an error occurred
 			c.Code = 500
 		}
 	case methodTxn:

@@ -72,8 +72,8 @@ type tap struct {
 	buf              []byte
 }
 
-// part appends a part and returns a pointer to it. The pointer is valid until the next call of
-// part.
+// part appends a part and returns a pointer to it. The pointer is valid until the next call of this
+// function.
 func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
 	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
 	return &c.Parts[len(c.Parts)-1]

@@ -98,7 +98,7 @@ func (a *admin) ensureClient(ctx context.Context) (*clientv3.Client, error) {
 		return a.client, nil
 	}
 	clientCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, cancel) // ends clientv3.New, which has no context parameter
+	stop := context.AfterFunc(ctx, cancel) // cancels clientv3.New, which has no context parameter
 	c, err := a.login(clientCtx)
 	if !stop() && err == nil {
 		_ = c.Close()
@@ -114,8 +114,8 @@ func (a *admin) ensureClient(ctx context.Context) (*clientv3.Client, error) {
 }
 
 // login creates a client. If a user name is set, creating the client sends a request for a token.
-// If a learner receives and refuses this request, login creates a client for each endpoint in turn
-// until one succeeds.
+// If a learner receives and refuses this request, login tries to create a client for each endpoint
+// in turn until one attempt succeeds.
 func (a *admin) login(ctx context.Context) (c *clientv3.Client, err error) {
 	all := make([]string, len(a.access.Endpoints))
 	for i, e := range a.access.Endpoints {
@@ -303,9 +303,9 @@ func (a *admin) drop(i int) {
 	}
 }
 
-// addNames sets the members' names, which status responses do not contain. If a name is missing, it
-// requests the member list from a member that has just responded to a status request. That member
-// responds from its own copy of the list, so the request succeeds even if the cluster has no
+// addNames sets the members' names, which status responses do not contain. If a name is missing,
+// addNames requests the member list from a member that has just responded to a status request. That
+// member responds from its own copy of the list, so the request succeeds even if the cluster has no
 // quorum.
 func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	a.mu.Lock()

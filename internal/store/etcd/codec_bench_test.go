@@ -53,8 +53,8 @@ func cannedAnswers(b *testing.B, n int, m proto.Message) (first, later []byte) {
 	return first, out.Bytes()
 }
 
-// patch sets the stream IDs in canned replies, each of which has three frames. The first reply gets
-// the stream ID id, and each further reply gets the next odd number.
+// patch writes stream IDs into canned replies, each of which has three frames. The first reply gets
+// the ID in the parameter `id`, and each further reply gets the next odd number.
 func patch(p []byte, id uint32) {
 	for frame := 0; len(p) > 0; frame++ {
 		h := h2.ParseFrameHeader(p)
@@ -92,7 +92,7 @@ func benchmark(b *testing.B, op store.Op, m proto.Message) {
 			op.Tag = uint32(n + i)
 			c.Submit(&op)
 		}
-		patch(later, id) // takes about 5 ns per operation, which the codec itself does not need
+		patch(later, id) // takes about 5 ns per operation, in addition to the codec's time
 		id += 2 * batch
 		written += len(c.Out())
 		c.Wrote(len(c.Out()))

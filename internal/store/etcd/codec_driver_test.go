@@ -23,8 +23,8 @@ type live struct {
 	client   *clientv3.Client
 }
 
-// patience limits waits whose duration is not measured. The limit ends a test that hangs, but is
-// long enough for a slow machine.
+// patience is the time limit for a wait in a test that does not measure how long the wait takes.
+// The limit ends a test that hangs, but is long enough for a slow machine.
 const patience = 2 * time.Minute
 
 // longTimeout returns a context that expires only if a test hangs. Without it, the official client

@@ -14,7 +14,7 @@ import (
 // Durations for the login, in nanoseconds, and the maximum number of failed attempts.
 const (
 	renewAfter       = int64(2 * time.Minute)        // age at which a token is renewed; etcd's simple tokens expire after 5 min by default
-	claimTimeout     = int64(5 * time.Second)        // time after which another codec may take over a login without a reply
+	claimTimeout     = int64(5 * time.Second)        // time after which another codec may take over a login that has received no reply
 	retryAfter       = int64(200 * time.Millisecond) // wait after a temporary failure
 	pollWithoutToken = int64(5 * time.Millisecond)   // interval at which a codec without a token checks whether a token has arrived
 	pollWithToken    = int64(100 * time.Millisecond) // interval at which a codec with a token checks whether the token was rejected

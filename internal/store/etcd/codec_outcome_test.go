@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// deliberately maps etcd's errors to the outcomes that the test expects. If a new version of etcd
-// has a new error, the test fails until the error is added here.
+// deliberately is a map from etcd's errors to the outcomes that the test expects. If a new version
+// of etcd has a new error, the test fails until the error is added here.
 var deliberately = map[string]kv.Outcome{
 	"too many requests":             kv.Refused,
 	"unhealthy cluster":             kv.Refused,

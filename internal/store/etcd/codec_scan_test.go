@@ -84,7 +84,8 @@ func TestImpossiblePages(t *testing.T) {
 	}
 }
 
-// TestImpossibleStreams sends streams whose number of keys differs from their count.
+// TestImpossibleStreams sends streams. A stream must be refused if it is incomplete, or if its
+// number of keys contradicts its count field.
 func TestImpossibleStreams(t *testing.T) {
 	part := func(r *pb.RangeResponse, count int64) *pb.RangeStreamResponse {
 		if r.Count = count; count < 0 {

@@ -24,7 +24,7 @@ const (
 	callTxnCount
 	callExists
 	callAuth
-	callSTMRead // from this call to callStream, a reply need not end an operation
+	callSTMRead // the reply to this call, or to a later one up to callStream, need not end an operation
 	callSTMCommit
 	callLock
 	callUnlock
@@ -62,7 +62,7 @@ type codec struct {
 	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
 	authRPC, watchRPC, keepAliveRPC, lockRPC, unlockRPC h2.Method
 	grantRPC, revokeRPC, compactRPC, statusRPC          h2.Method
-	ledWatchRPC                                         h2.Method // a Watch call that the server ends if its member does not know a leader
+	ledWatchRPC                                         h2.Method // a Watch call that the member ends if it does not know a leader
 
 	login *login // shared by all codecs of the event loop; nil without a user
 	gen   uint32 // generation of the token that this connection uses
@@ -215,8 +215,8 @@ type lockWaits struct {
 	events   []store.Event    // events in the message that is being parsed
 }
 
-// lockWait is a request for a watcher. It is obsolete if the mutex's field wait has changed since
-// the request.
+// lockWait is a request for a watcher. The field `wait` is the mutex's watchCount at the time of
+// the request. If watchCount has changed since then, the request is obsolete.
 type lockWait struct{ slot, wait uint32 }
 
 var errMalformed = errors.New("the server sent a malformed protobuf message; is it an etcd server?")

@@ -153,7 +153,7 @@ func (c *codec) stmReply(r *h2.Reply, events []store.Event) ([]store.Event, erro
 	}
 	p.storeRead(&e, c.extra.revision, t.edit != nil)
 	if t.firstRevision == 0 {
-		t.firstRevision = max(p.revision, 1) // at least 1, because a base of 0 means that the first read has no reply yet
+		t.firstRevision = max(p.revision, 1) // at least 1, because 0 means that the first read has no reply yet
 	}
 	t.pendingReads--
 	c.advanceSTM(place)

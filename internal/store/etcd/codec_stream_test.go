@@ -215,8 +215,8 @@ func TestImpossibleWatchReplies(t *testing.T) {
 	}
 }
 
-// rounds returns one function for each kind of work: the function processes one watch event, one
-// keep-alive or one transaction.
+// rounds returns two functions by name: one function processes a watch event, and the other
+// processes a keep-alive.
 func rounds(t testing.TB) map[string]func() {
 	var events []store.Event
 	var err error

@@ -40,7 +40,7 @@ func (a *admin) Promote(ctx context.Context, place kv.MemberPlace) error {
 		case !m.IsLearner: // an earlier attempt succeeded, but its reply was lost
 			return nil
 		}
-		_, err = c.MemberPromote(ctx, m.ID) // etcd refuses this until the learner has caught up
+		_, err = c.MemberPromote(ctx, m.ID) // refused until the learner has caught up
 		return err
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *admin) changeMembership(ctx context.Context, try func(context.Context, 
 	return retry(ctx, func() error { return try(ctx, c) })
 }
 
-// memberAt returns the member with the peer URL of `place`, or nil if there is none.
+// memberAt returns the member with the peer URL of `place`, or nil if there is no such member.
 func memberAt(ctx context.Context, c *clientv3.Client, place kv.MemberPlace) (*etcdserverpb.Member, error) {
 	list, err := c.MemberList(ctx)
 	if err != nil {

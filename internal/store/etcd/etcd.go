@@ -114,8 +114,8 @@ func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	}}}
 }
 
-// metricNames maps the metrics that all stores share to etcd's names. These names have not
-// changed since etcd 3.1 (see https://etcd.io/docs/latest/metrics).
+// metricNames returns etcd's names for the metrics that all stores have in common. These names have
+// not changed since etcd 3.1 (see https://etcd.io/docs/latest/metrics).
 func metricNames() []store.MetricName {
 	return []store.MetricName{
 		{Metric: store.FsyncSeconds, Name: "etcd_disk_wal_fsync_duration_seconds"},

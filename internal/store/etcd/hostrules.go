@@ -62,10 +62,10 @@ const usableMemory = 0.9
 const longestElection = maxElection * time.Millisecond
 
 // settingsFor computes the heartbeat interval and the election timeout as etcd's document "Tuning"
-// recommends. The interval is about the round-trip time, and each of the two times is the total
-// time from a request to its response, which contains the disk's delay. The timeout is at least 10
-// round trips and 10 intervals. The results are never below etcd's defaults. The timeout is at most
-// 50 s, and the interval is at most a fifth of that, because etcd refuses shorter timeouts.
+// recommends. The interval is about the time that one round trip and one write to disk take
+// together. The timeout is at least 10 intervals, 10 round trips, and twice the longest write.
+// Neither result is below etcd's default. The timeout is at most 50 s. The interval is at most ten
+// seconds, because etcd refuses a timeout that is shorter than five intervals.
 func settingsFor(m kv.Measured) []kv.Setting {
 	delay := m.MeanRoundTrip + m.P99Write
 	const usualHeartbeat, usualElection = defaultHeartbeat * time.Millisecond, defaultElection * time.Millisecond

@@ -59,7 +59,7 @@ func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch
 
 // configure passes options to a process. If p.Path is set, the options become flags of that binary.
 // Otherwise configure writes the options to a configuration file and makes the process run this
-// program, whose path is self.
+// program, whose path is `self`.
 func configure(p *store.Process, self string, options []store.Setting) error {
 	if p.Path != "" {
 		for _, o := range options {

@@ -38,7 +38,8 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		// If ctx ends, wait for the reply: a lease whose reply was not read would never be revoked.
+		// If ctx ends, still wait for the reply, because it contains the lease's ID. Without this
+		// ID, the lease could not be revoked.
 		asked, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(grantGrace, cancel) })()
@@ -82,10 +83,10 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 }
 
 // Constants for LeasesWithPrefix, which reads keys in pages to find their leases. The pages contain
-// the values, because with keys_only etcd 3.7 also omits the leases. The first page has firstPage
-// keys. The size of each later page is chosen so that it has about pageBytes bytes if its keys and
-// values are as large as those of the previous page, because gRPC refuses a message above 4 MiB. A
-// page that cannot be read is requested up to pageTries times.
+// the values, because etcd 3.7 omits not only the values but also the leases if keys_only is set.
+// The first page has firstPage keys. gRPC refuses a message above 4 MiB, so each later page should
+// have about pageBytes bytes. Its number of keys is computed from the average size of the keys and
+// values on the previous page. A page that cannot be read is requested up to pageTries times.
 const (
 	firstPage = 2
 	pageBytes = 1 << 20

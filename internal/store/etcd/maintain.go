@@ -70,9 +70,9 @@ func (a *admin) compact(ctx context.Context, keep int64, how ...clientv3.Compact
 	return revision, nil
 }
 
-// Defragment implements store.Operator. It defragments one member after the other, because a
-// member does not respond during its defragmentation. Learners refuse the request. They are
-// skipped, unless the learner is the only endpoint.
+// Defragment implements store.Operator. It defragments one member after the other, because a member
+// does not respond during its defragmentation. Learners refuse the request. Defragment skips a
+// learner, unless the learner is the only endpoint.
 func (a *admin) Defragment(ctx context.Context) error {
 	c, err := a.ensureClient(ctx)
 	if err != nil {
@@ -156,15 +156,15 @@ func isUnimplementedError(err error) bool {
 }
 
 // deletePage is the number of keys per page; maxConcurrentDeletes is the number of concurrent
-// deletes. A higher number would not be faster, because the database behind kine writes them one
-// after the other.
+// deletes. More concurrent deletes would not be faster, because the database behind kine executes
+// the deletes one after the other.
 const (
 	deletePage           = 500
 	maxConcurrentDeletes = 4
 )
 
-// deleteEach deletes the keys with a prefix one by one. Each delete is a transaction like those
-// that Kubernetes sends, because kine supports no other deletes.
+// deleteEach deletes each key with a prefix by a separate request. The request is a transaction
+// like those that Kubernetes sends, because kine supports no other deletes.
 func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted int64, err error) {
 	for {
 		r, err := c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(deletePage))

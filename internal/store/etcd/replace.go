@@ -15,9 +15,9 @@ import (
 )
 
 // A membership change may fail at first, so it is tried every changeInterval until changeTimeout
-// has passed. One reason for a failure is that the member that ended was the leader, and the
-// cluster has not elected another leader yet. Another reason is that etcd does not add a member
-// until the other members have been connected for some seconds.
+// has passed. One reason for a failure is that the leader has ended and the cluster has not elected
+// another leader yet. Another reason is that etcd does not add a member until the other members
+// have been connected for some seconds.
 const (
 	changeTimeout  = 30 * time.Second
 	changeInterval = 200 * time.Millisecond

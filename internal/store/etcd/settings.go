@@ -44,8 +44,8 @@ type Settings struct {
 	// CompactionSleepInterval is the pause between two batches.
 	CompactionBatchLimit    int           `yaml:"compaction-batch-limit,omitempty" json:"compaction-batch-limit,omitempty"`
 	CompactionSleepInterval time.Duration `yaml:"compaction-sleep-interval,omitempty" json:"compaction-sleep-interval,omitempty"`
-	// BackendBatchInterval and BackendBatchLimit determine when the backend commits: after this
-	// time, or after this number of operations.
+	// BackendBatchInterval and BackendBatchLimit determine when the backend commits: after
+	// BackendBatchInterval has passed, or after BackendBatchLimit operations.
 	BackendBatchInterval time.Duration `yaml:"backend-batch-interval,omitempty" json:"backend-batch-interval,omitempty"`
 	BackendBatchLimit    int           `yaml:"backend-batch-limit,omitempty" json:"backend-batch-limit,omitempty"`
 	// BackendFreelistType is the backend's freelist type, array or map.

@@ -32,7 +32,7 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 }
 
 // pattern maps a log message to a signal. durationField is the name of the field that contains the
-// signal's duration, or "" if the line contains none.
+// signal's duration, or "" if the line contains no duration.
 type pattern struct {
 	msg           string
 	kind          store.SignalKind

@@ -122,7 +122,7 @@ func (c *codec) Feed(in []byte, events []store.Event) ([]store.Event, error) {
 	return c.handleResponse(r, events), nil
 }
 
-// explain adds a hint about the likely cause to an error.
+// explain adds to an error a hint about the error's likely cause.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrHTTP2):

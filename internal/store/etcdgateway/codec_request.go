@@ -268,8 +268,8 @@ func appendPrefixEnd(b, prefix []byte) []byte {
 	if n == 0 {
 		return appendBytes(b, "range_end", firstKey)
 	}
-	// Base64 encodes groups of three bytes. Only the last group differs from that of the prefix,
-	// so it is encoded separately.
+	// Base64 encodes groups of three bytes. The value of range_end differs from the prefix only in
+	// the last group, so the last group is encoded separately.
 	fullLen, last := (n-1)/3*3, [3]byte{}
 	rest := last[:copy(last[:], prefix[fullLen:n])]
 	rest[len(rest)-1]++

@@ -195,7 +195,7 @@ func (c *codec) endWatcher(e store.Event) {
 }
 
 // watchEnded handles the end of the response to a watch request. A response that is not an error
-// response should not end. Afterwards the connection can be used again.
+// response should not end. After the end of the response, the connection can be used again.
 func (c *codec) watchEnded(r *http1.Response, events []store.Event) []store.Event {
 	var e store.Event
 	if e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream"); r.Status != 200 {

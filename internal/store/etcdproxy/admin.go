@@ -111,8 +111,8 @@ func (a *Admin) Status(ctx context.Context) (store.Status, error) {
 	return status, errors.Join(errs...)
 }
 
-// memberWithError returns m after the query of its proxy. If the query failed, the result
-// contains the error but no state.
+// memberWithError returns m unchanged if err is nil. Otherwise err is the reason why the query of
+// m's proxy failed, and the returned member contains this error but no state.
 func memberWithError(m store.Member, err error) store.Member {
 	switch {
 	case err == nil:
@@ -125,7 +125,7 @@ func memberWithError(m store.Member, err error) store.Member {
 
 func isNoProcess(err error) bool { return errors.Is(err, errNoProcess) }
 
-// Role implements store.Admin. It asks the proxy and the proxy's etcd member concurrently.
+// Role implements store.Admin. It queries the proxy and the proxy's etcd member concurrently.
 func (a *Admin) Role(ctx context.Context, i int) store.Member {
 	endpoint := a.access.Endpoints[i]
 	var proxy error

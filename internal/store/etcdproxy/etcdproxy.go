@@ -43,10 +43,10 @@ func (Store) Signal(line []byte) (store.Signal, bool) {
 	return s, ok
 }
 
-// Capabilities completes the capabilities of the named store, which it receives in the parameter
-// `capabilities`. It adds the features that the etcd members behind the proxies provide, and
-// explains which features are missing. The parameter `roleQuery` describes the request that checks
-// whether a proxy serves requests.
+// Capabilities completes the parameter `capabilities`, which contains the capabilities of the named
+// store. It adds the features that the etcd members behind the proxies provide, and explains which
+// features are missing. The parameter `roleQuery` describes the request that checks whether a proxy
+// serves requests.
 func Capabilities(name, roleQuery string, capabilities kv.Capabilities) kv.Capabilities {
 	capabilities.Features = map[kv.Feature]string{
 		kv.RoleQuery:  roleQuery + ", and a Maintenance.Status request to the proxy's etcd member",

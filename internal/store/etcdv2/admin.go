@@ -39,7 +39,7 @@ func (a *admin) Close() error {
 	return nil
 }
 
-// Status implements store.Admin. It asks all endpoints concurrently.
+// Status implements store.Admin. It queries all endpoints concurrently.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, a.access.Endpoints[i]) })
 }

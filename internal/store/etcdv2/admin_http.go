@@ -82,8 +82,8 @@ func statusError(status int, body []byte) error {
 	return &httpError{status, 0, fmt.Sprintf("HTTP status %d", status)}
 }
 
-// tryEndpoints calls the endpoints in order until one responds. The parameter `into` has the same
-// meaning as in call.
+// tryEndpoints sends the request to one endpoint after the other until an endpoint responds. The
+// parameter `into` has the same meaning as in call.
 func (a *admin) tryEndpoints(ctx context.Context, method, target string, into any) error {
 	var errs []string
 	for _, e := range a.access.Endpoints {

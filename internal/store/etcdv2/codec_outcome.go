@@ -77,7 +77,7 @@ func (c *codec) setFailure(r *http1.Response, e *store.Event) {
 	e.Text = c.text[:min(len(c.text), httpkv.MaxText)]
 }
 
-// handleNotFound fills in the event after the error that the key does not exist.
+// handleNotFound fills in the event if the response is the error "Key not found".
 func (c *codec) handleNotFound(e *store.Event) {
 	switch {
 	case c.Purpose == httpkv.Listing, c.Kind == kv.Delete: // no keys were counted or deleted

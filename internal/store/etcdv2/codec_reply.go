@@ -185,8 +185,9 @@ func (c *codec) restoreSlash(key []byte) []byte {
 	return httpkv.TrimSlash(key)
 }
 
-// parseList counts the listed keys that are in the requested interval. It searches for the
-// smallest of these keys, because the list is not sorted, and stores it in the event.
+// parseList counts the listed keys that are in the requested interval. The list is not sorted, so
+// parseList searches the whole list for the smallest of these keys, and stores this key in the
+// event.
 func (c *codec) parseList(body []byte, e *store.Event) bool {
 	c.buf = c.buf[:0]
 	s := httpkv.NewJSONScanner(body)

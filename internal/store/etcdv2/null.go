@@ -278,7 +278,7 @@ func toNode(e *nullEntry, wrong null.Kind) *nullNode {
 	return n
 }
 
-// appendNodeResponse appends a response that contains the given node, or no node if it is nil.
+// appendNodeResponse appends a response that contains the given node, or no node if `node` is nil.
 func appendNodeResponse(b []byte, status, action string, node *nullNode, index int64) []byte {
 	return appendJSONResponse(b, status, nullFields+"X-Etcd-Index: "+strconv.FormatInt(index, 10)+"\r\n", struct {
 		Action string    `json:"action"`

@@ -49,9 +49,9 @@ type API interface {
 	// requests and can cause events before it ends.
 	STM(op *store.Op)
 	// HandleSTMResponse handles the response to a request of an optimistic transaction and appends
-	// its events. It then either sends the next request, or appends the event for the operation's
-	// end. An abandoned transaction (r.Late) ends with an event of type store.LateResponse,
-	// possibly after further requests.
+	// the transaction's events. It then either sends the next request, or appends the event for the
+	// operation's end. An abandoned transaction (r.Late) ends with an event of type
+	// store.LateResponse, possibly after further requests.
 	HandleSTMResponse(r *http1.Response, events []store.Event) []store.Event
 	// STMLost appends the event for the end of a transaction whose connection was lost. The
 	// parameter `written` reports whether the request in flight was written completely.
@@ -258,8 +258,8 @@ func (c *Codec) Room() int {
 	return 0
 }
 
-// Cancel implements store.Codec. If the request was already written, the connection must wait for
-// its response before it can receive the next response.
+// Cancel implements store.Codec. If the request was already written, the connection stays busy
+// until the response arrives.
 func (c *Codec) Cancel(uint32) bool { return c.Conn.Cancel() }
 
 // Feed implements store.Codec.
@@ -308,7 +308,7 @@ func (c *Codec) passSingleKey(e *store.Event) {
 	}
 }
 
-// explain adds a hint about the likely cause to an error.
+// explain adds to an error a hint about the error's likely cause.
 func (c *Codec) explain(err error) error {
 	switch {
 	case errors.Is(err, http1.ErrHTTP2):

@@ -35,8 +35,8 @@ func (i *Interval) set(op *store.Op) {
 }
 
 // RestoreSlash returns a key in the operation's spelling: with a leading slash if SlashTrimmed is
-// set. If RestoreSlash adds a slash, it appends the key to buf. The result `rest` is buf after
-// that.
+// set. If RestoreSlash adds a slash, it appends the key to buf. The result `rest` is buf with the
+// appended key, if any.
 func (i *Interval) RestoreSlash(buf, key []byte) (spelled, rest []byte) {
 	if !i.SlashTrimmed {
 		return key, buf

@@ -31,8 +31,8 @@ func OutcomeOf(status int) kv.Outcome {
 // MaxText limits the length of an error's text in bytes.
 const MaxText = 300
 
-// AppendText appends the text of an error response: its first line or, if it is empty, its
-// status.
+// AppendText appends the text of an error response: the first line of the body or, if the body is
+// empty, the HTTP status.
 func AppendText(b []byte, r *http1.Response) []byte {
 	text := bytes.TrimSpace(r.Body)
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {

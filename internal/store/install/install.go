@@ -16,11 +16,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Ensure returns the path of the server in the user's cache, in the same form as Installed. If
-// the server is missing, damaged, or was built from another description, Ensure builds it first.
-// If several processes call Ensure at the same time, one builds and the others wait. If ctx ends
-// during a build, the build leaves no files. progress may be nil and is never called
-// concurrently.
+// Ensure returns the path of the server in the user's cache, in the form that Installed returns. If
+// the server is missing, damaged, or was built from another description, Ensure builds it first. If
+// several processes call Ensure at the same time, one process builds the server and the others
+// wait. If ctx ends during a build, the build leaves no files. progress may be nil and is never
+// called concurrently.
 func Ensure(ctx context.Context, source store.ServerSource, progress func(Update)) (string, error) {
 	c, err := UserCache()
 	if err != nil {
@@ -69,9 +69,9 @@ func ExecutableForLaunch(spec *store.LaunchSpec, source store.ServerSource) (str
 	return Executable(spec.Exec, source)
 }
 
-// Version returns the path of the installed server of the given version. The path is empty if
-// the store chooses the server itself: if no version is given, or if the server is built in. If
-// the server is not installed, the error says which one is missing.
+// Version returns the path of the installed server of the given version. The path is empty if the
+// store chooses the server itself: if no version is given, or if the server is built in. If the
+// server is not installed, the error says which server is missing.
 func Version(st store.Store, version string) (string, error) {
 	if version == "" {
 		return "", nil

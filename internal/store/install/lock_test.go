@@ -118,7 +118,7 @@ func TestConcurrentInstallsBuildOnce(t *testing.T) {
 // patience limits how long a test waits, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// release lets a fake mvn that waits for the pipe continue.
+// release writes to the pipe, so that the fake mvn that waits for the pipe can continue.
 func release(t *testing.T) {
 	t.Helper()
 	var pipe *os.File

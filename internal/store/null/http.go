@@ -25,7 +25,7 @@ type HTTPService interface {
 	MayWait(r *HTTPRequest) bool
 	// Wait reports whether the request must wait now. If so, the service must call the function
 	// `wake` when the change happens, but at most once. The server answers the request after this
-	// call. If the returned duration passes first, the server answers then.
+	// call, or once maxWait has passed without a call.
 	Wait(r *HTTPRequest, wake func()) (waits bool, maxWait time.Duration)
 }
 

@@ -298,8 +298,8 @@ const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nConte
 // first message in any protocol.
 const garbageSize = 4096
 
-// refuse handles a member's connection n in a mode in which the server does not speak the
-// protocol.
+// refuse handles connection number n of a member. It is used in the modes in which the server does
+// not speak the protocol.
 func (b *Base) refuse(nc net.Conn, n uint64) {
 	switch b.Script.Mode {
 	case Garbage:
@@ -310,8 +310,8 @@ func (b *Base) refuse(nc net.Conn, n uint64) {
 		}
 		_ = b.write(nc, garbage)
 	case HTTP1:
-		// A web server responds only after it has read a request, or bytes that it mistakes for
-		// one.
+		// A web server responds only after it has read a request, or bytes that it mistakes for a
+		// request.
 		if _, err := nc.Read(make([]byte, 1)); err != nil {
 			return
 		}

@@ -250,9 +250,9 @@ func (p *parser) member() int {
 	return int(n)
 }
 
-// number parses = and a whole number. The number must be at least `minimum` and must fit into the
-// given number of bits. It ends at a space or at a character in `stop`. The parameter `hint` is
-// the end of the error for an invalid number.
+// number parses the character = and the whole number after it. The number must be at least
+// `minimum` and must fit into the given number of bits. It ends at a space or at a character in
+// `stop`. The parameter `hint` is the end of the error for an invalid number.
 func (p *parser) number(stop, form string, minimum uint64, bits int, hint string) uint64 {
 	p.expectSymbol('=', form)
 	begin := p.at

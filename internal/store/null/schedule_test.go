@@ -53,8 +53,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestWaitingNextReturns checks that a waiting Next returns when an item is added that is due
-// before all other items, and when the schedule is stopped.
+// TestWaitingNextReturns checks that a waiting Next returns in two cases: an item is added that is
+// due before all other items, or the schedule is stopped.
 func TestWaitingNextReturns(t *testing.T) {
 	for name, newClock := range map[string]func() (Clock, func(int64)){
 		"simulated": func() (Clock, func(int64)) {

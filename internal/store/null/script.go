@@ -45,8 +45,8 @@ const (
 // LieDistance is the amount by which LieLowRevision lowers the revision in a response.
 const LieDistance = 1000
 
-// ResponseRevision returns the revision to put into a response of kind k, if revision is the true
-// one.
+// ResponseRevision returns the revision to put into a response of kind k. The parameter `revision`
+// is the true revision.
 func ResponseRevision(revision int64, k Kind) int64 {
 	if k == LieLowRevision {
 		return max(revision-LieDistance, 1)
@@ -213,9 +213,9 @@ func (d *Delay) draw(seed, n uint64) time.Duration {
 	return d.Low
 }
 
-// uniform returns a number in [0, 1). The numbers for n = 1, 2, ... are distributed uniformly. The
-// number is output n of SplitMix64 (Steele, Lea and Flood 2014) with a scrambled seed. Unlike a
-// generator with state, uniform can be evaluated for any n.
+// uniform returns a number in [0, 1). The numbers for n = 1, 2, ... are distributed uniformly. They
+// are the outputs of the generator SplitMix64 (Steele, Lea and Flood 2014) for a scrambled seed.
+// Unlike a generator with state, uniform can be evaluated for any n.
 func uniform(seed, n uint64) float64 {
 	return float64(scramble(scramble(seed)+n*0x9e3779b97f4a7c15)>>11) / (1 << 53)
 }

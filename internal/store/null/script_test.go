@@ -39,7 +39,7 @@ func TestStallArithmetic(t *testing.T) {
 	if stalled != 1000 {
 		t.Errorf("%d operations stalled, want 1000", stalled)
 	}
-	// Nearest rank: p95 is the 9,500th and p99 the 9,900th of 10,000 values.
+	// By the nearest-rank method, p95 is the 9,500th and p99 the 9,900th of 10,000 values.
 	if p95, p99 := waits[9499], waits[9899]; p95 != 500*time.Millisecond || p99 != 900*time.Millisecond {
 		t.Errorf("p95 %s, p99 %s; want 0.5 s and 0.9 s", p95, p99)
 	}
@@ -108,8 +108,9 @@ func TestRules(t *testing.T) {
 			t.Fatalf("operation %d: %+v", n, a)
 		}
 	}
-	// Multiples of 20 are errors, and other multiples of 4 get no response. The multiples of 5 that
-	// are not multiples of 10 are odd, so none of them is a multiple of 4.
+	// Operations whose number is a multiple of 20 get an error, and other multiples of 4 get no
+	// response. The multiples of 5 that are not multiples of 10 are odd, so none of them is a
+	// multiple of 4.
 	want := map[Kind]int{Error: 100, Never: 200, WrongKey: 100, CorrectResponse: 600}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -169,8 +170,8 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestDelayOnAMember checks that a member's delay applies only to that member, with and without
-// every.
+// TestDelayOnAMember checks that a member's delay applies only to that member. One of the delays
+// also has an "every N".
 func TestDelayOnAMember(t *testing.T) {
 	s := parse(t, "delay=1ms; delay=20ms on m2; delay=50ms every 10 on m3")
 	for n := uint64(1); n <= 20; n++ {

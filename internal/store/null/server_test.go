@@ -17,8 +17,7 @@ import (
 // patience limits every wait, so that no test hangs forever.
 const patience = 2 * time.Minute
 
-// delayedConn is a connection that sends back each byte that it reads, one microsecond after it
-// reads it.
+// delayedConn is a connection that sends back each byte one microsecond after it has read the byte.
 type delayedConn struct {
 	Writer
 	server  *Server[*delayedConn, *delayedConn]
@@ -88,8 +87,8 @@ func serve(t *testing.T, text string, clock Clock, taken chan<- struct{}) (net.C
 	}
 }
 
-// TestDue checks that items are delivered exactly when they are due, and that a close in the script
-// happens after the items that were due before it.
+// TestDue checks that items are delivered exactly when they are due, and that the script closes
+// connections only after the items that were due before.
 func TestDue(t *testing.T) {
 	clock := settle.NewClock()
 	taken := make(chan struct{}, 9) // buffered, so that sends never block

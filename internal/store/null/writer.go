@@ -84,7 +84,7 @@ func (w *Writer) Flush(block bool) {
 }
 
 // FlushAndWait flushes the output. If the connection is being closed, or if too much output waits
-// for a slow client, it also waits until other goroutines have written. The caller must hold the
+// for a slow client, it also waits for the goroutine that is writing. The caller must hold the
 // lock, but FlushAndWait releases it while it waits.
 func (w *Writer) FlushAndWait() {
 	w.Flush(true)
@@ -128,7 +128,8 @@ func (w *Writer) drain() {
 // the lock.
 func (w *Writer) Reset() { *w.closing, w.reset = true, true }
 
-// finish closes the connection if closing is set. The caller calls it when all output is written.
+// finish closes the connection if closing is set. It must be called only when all output has been
+// written.
 func (w *Writer) finish() {
 	if !*w.closing || w.ended {
 		return

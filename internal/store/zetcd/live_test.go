@@ -54,7 +54,7 @@ func TestLive(t *testing.T) {
 	if e := w.Want(kv.OK, storetest.Get("t1", kv.Linearizable)); string(e.Value) != "second" {
 		t.Errorf("it is %q", e.Value)
 	}
-	// List children of the root, whose Stat counts an additional child.
+	// List the children of the root. The root's Stat counts one child too many.
 	for _, key := range []string{"top003", "top004", "top005"} {
 		w.Want(kv.OK, storetest.Put(key, nil))
 	}

@@ -93,7 +93,7 @@ func TestAdminRefuses(t *testing.T) {
 }
 
 // server returns the address of a server that reads once, sends the text and closes the connection.
-// If the text is "wait", it only waits.
+// If the text is "wait", the server sends nothing until the test ends.
 func server(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -123,8 +123,8 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 }
 
 // Newest implements store.Applier. A member has applied each write that it acknowledges. Newest
-// calls Status first so that at least one transaction follows an election: the leader reports the
-// new term at once, but a follower reports it only after the next transaction.
+// first calls Status, so that at least one transaction follows an election. (The leader reports the
+// new term at once, but a follower reports it only after the next transaction.)
 func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
 	if _, err := a.Status(ctx); err != nil {
 		return 0, err
@@ -142,8 +142,8 @@ func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
 	return newest, err
 }
 
-// queryZxid does the same as serve, and also returns the zxid of the last transaction that the
-// member applied.
+// queryZxid does the work of queryServing. It also returns the zxid of the last transaction that
+// the member applied.
 func (a *admin) queryZxid(ctx context.Context, endpoint string) (m store.Member, zxid int64) {
 	m.Endpoint = endpoint
 	text, err := sendWord(ctx, a.access, endpoint, "srvr")

@@ -41,8 +41,8 @@ func CanReplay(r *call.Call) bool {
 }
 
 // RequiredKey returns the node that must exist before a part can be executed. If the part sets a
-// node's data or lists its children, this is the node itself. If the part creates a node, it is
-// the node's parent.
+// node's data or lists its children, the required node is that node. If the part creates a node,
+// the required node is the new node's parent.
 func RequiredKey(p *call.Part) []byte {
 	switch {
 	case p.Action == call.Read && p.Scope == call.Prefix:
@@ -285,7 +285,7 @@ func (c *codec) parseReplayedMulti(r *jute.Reply, b *jute.Reader, e *store.Event
 }
 
 // setMultiFailure sets the outcome of a failed transaction from the error code of one of its
-// operations. The code RuntimeInconsistency only means that another operation of the transaction
+// operations. The code RuntimeInconsistency means only that another operation of the transaction
 // failed.
 func setMultiFailure(e *store.Event, code jute.Code) {
 	switch {

@@ -74,7 +74,7 @@ func TestFailedTransactionIsAConflictOnlyIfAGuardFailed(t *testing.T) {
 	}
 }
 
-// FuzzAgain feeds arbitrary responses to recorded calls, while the codec also has a watcher and a
+// FuzzAgain feeds a codec arbitrary responses to recorded calls. The codec also has a watcher and a
 // ping. It checks that nothing panics and that each call ends exactly once.
 func FuzzAgain(f *testing.F) {
 	s := &scripted{t: f, xid: 1}

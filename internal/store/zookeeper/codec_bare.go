@@ -26,9 +26,9 @@ func (w *watches) addPlain(tag, watcher uint32, p jute.Path) {
 	b.tag, b.watcher, b.set = tag, watcher, false
 }
 
-// handlePlainSet records whether the read with this tag set its watch. A session has at most one
-// watch per path, even if several reads set it. So if the same watcher has an earlier watch on the
-// path, handlePlainSet drops the earlier watch.
+// handlePlainSet records whether the read with this tag has set its watch. A session has at most
+// one watch per path, even if several reads set it. So if the same watcher has an earlier watch on
+// the path, handlePlainSet drops the earlier watch.
 func (w *watches) handlePlainSet(tag uint32, set bool) {
 	for i := range w.plain {
 		b := &w.plain[i]

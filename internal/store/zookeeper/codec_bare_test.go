@@ -21,8 +21,8 @@ func bareRead(name string, watcher uint32, flags call.Flags) store.Op {
 }
 
 // TestAnApplicationsWatchFiresOnce checks that an application's watch fires once and reports the
-// kind of change. An exists must set the watch even if the node does not exist, but a getData must
-// not. The end of the connection must end all watches.
+// kind of change. An exists request must set the watch even if the node does not exist, but a
+// getData request must not. The end of the connection must end all watches.
 func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	s := granted(t)
 	s.submit(bareRead("a", 1, call.KeysOnly), bareRead("b", 2, 0), bareRead("c", 3, 0), bareRead("a", 1, call.KeysOnly), bareRead("d", 4, call.KeysOnly))

@@ -69,8 +69,8 @@ func TestSessionPassesToTheNextConnection(t *testing.T) {
 	s.feed()
 	s.c.Lost(nil)
 	next := newCodecs(store.Access{}, Dialect{})(store.ConnectionInfo{Previous: s.c}).(*codec)
-	// If a connection ends before it is granted the session, its successor must still continue the
-	// session.
+	// A connection may end before the server has granted it the session. The next connection must
+	// still continue the session.
 	last := newCodecs(store.Access{}, Dialect{})(store.ConnectionInfo{Previous: next}).(*codec)
 	if got := last.conn.Session(); got.ID != 5 || last.conn.LastZxid() != 3<<32|9 || string(got.Password) != "0123456789abcdef" {
 		t.Errorf("session %+v", got)
@@ -136,8 +136,8 @@ func TestSilentSessionIsNotResumed(t *testing.T) {
 	}
 }
 
-// TestSessionEndContainsTheZxid checks that the event for a session's end contains the zxid,
-// unless only the member knew the session.
+// TestSessionEndContainsTheZxid checks that the event for a session's end contains the zxid, unless
+// the session was known to only one member.
 func TestSessionEndContainsTheZxid(t *testing.T) {
 	for name, c := range map[string]struct {
 		code jute.Code

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// FuzzFeed feeds arbitrary responses to every kind of operation. It checks that nothing panics and
-// that each operation ends exactly once.
+// FuzzFeed feeds a codec arbitrary responses to every kind of operation. It checks that nothing
+// panics and that each operation ends exactly once.
 func FuzzFeed(f *testing.F) {
 	s := &scripted{t: f, xid: 1}
 	for range 8 {

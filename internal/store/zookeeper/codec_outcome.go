@@ -6,7 +6,7 @@ import (
 )
 
 // outcomeOf maps an error code to an outcome. The caller handles the codes that have a special
-// meaning for its operation: for example, NoNode is a miss when reading. Only a code that excludes
+// meaning for its operation: for example, NoNode is a miss for a read. Only a code that excludes
 // any change of the data maps to a definite error.
 //
 // A member checks a write twice. If it finds an error before the proposal (PrepRequestProcessor:

@@ -197,8 +197,8 @@ func checkCreatedPath(r *jute.Reply, e *store.Event) {
 	setWrongResponse(e, checkPath(r, wrongNode))
 }
 
-// getDone handles the reply to a get or an exists. The reply to an exists contains no data. A
-// linearizable read fails if the sync before it failed.
+// getDone handles the reply to a get or to an exists request. The reply to an exists request
+// contains no data. A linearizable read fails if the sync before it failed.
 func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 	code := r.Code
 	if r.Extra > 0 && c.syncCode != jute.OK {

@@ -18,9 +18,9 @@ func (c *codec) syncFirst(call *jute.Call, p jute.Path, level kv.Consistency) {
 	}
 }
 
-// refuse rejects an operation that cannot be sent. A codec returns events only from Feed, and in
-// order. So refuse sends a request without effect, and the codec reports the reason when the reply
-// arrives.
+// refuse rejects an operation that cannot be sent. A codec returns events only from Feed, in the
+// order of the operations. Therefore the method sends a request without effect, and the codec
+// reports the reason when the reply arrives.
 func (c *codec) refuse(call jute.Call, reason string) {
 	c.reasons = append(c.reasons, reason)
 	call.Sub = callRefused

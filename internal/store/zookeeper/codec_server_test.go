@@ -87,7 +87,7 @@ func (s *scripted) grant(timeout, id int) {
 	s.frame(append(jute.AppendBuffer(b, "0123456789abcdef"), 0))
 }
 
-// answer responds to the next request in term 3. The zxid increases by one per response.
+// answer responds to the next request. The zxid has term 3 and increases by one per response.
 func (s *scripted) answer(code jute.Code, record ...byte) {
 	b := binary.BigEndian.AppendUint32(nil, uint32(s.xid))
 	b = binary.BigEndian.AppendUint64(b, uint64(s.zxid))

@@ -90,7 +90,8 @@ type Dialect struct {
 	// MayHideChild is set if the root's Stat may count children that the list of children omits.
 	MayHideChild bool
 	// StatsAfterMulti is set if each Stat in the reply to a multi shows the state after the whole
-	// transaction. In ZooKeeper it shows the state after its own operation.
+	// transaction. In ZooKeeper, each Stat shows the state after the operation to which the Stat
+	// belongs.
 	StatsAfterMulti bool
 }
 
@@ -143,7 +144,7 @@ type treeWatcher struct {
 // because it may not have received any requests.
 type silenceDetector struct {
 	inputArrived bool  // input has arrived since the last check
-	lastInput    int64 // latest time with input or without a due reply; 0 initially
+	lastInput    int64 // latest time when input arrived or no reply was due; 0 initially
 	mute         bool
 }
 

@@ -70,11 +70,11 @@ func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return false, true
 }
 
-// results reads the results in a reply to the operations c.multi. It returns the index and the
-// code of the failed operation. The index is -1 if the reply does not identify a failed
-// operation. If the results are impossible, the result `reason` explains why. There must be one
-// result per operation. Either no result is an error, or all results are errors, with the code OK
-// for the operations before the failed operation.
+// results parses the results in the reply to a multi with the operations in c.multi. It returns the
+// index and the code of the failed operation. The index is -1 if the reply does not identify a
+// failed operation. If the results are impossible, the result `reason` explains why. There must be
+// one result per operation. Either no result is an error, or all results are errors, with the code
+// OK for the operations before the failed operation.
 func (c *codec) results(r *jute.Reply) (at int, code jute.Code, reason []byte, ok bool) {
 	b := jute.NewReader(r.Body)
 	var result jute.MultiResult

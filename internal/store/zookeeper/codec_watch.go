@@ -12,7 +12,7 @@ import (
 // ZooKeeper's own clients, and each of them receives the event.
 //
 // A watch with mode "once" fires at the first change. The codec then reads the new data, and the
-// same read sets the watch again. The codec does not report changes between the event and the read
+// same read sets the watch again. Changes between the event and the read are not reported
 // separately. A persistent recursive watch stays set. It reports every change of the node and its
 // descendants with the path and (since ZooKeeper 3.9) the zxid, but without the data.
 

@@ -12,7 +12,7 @@ import (
 )
 
 // KeysWithPrefix implements store.Cleaner. It returns the nodes whose paths begin with the prefix,
-// without nodes that are nested deeper.
+// but not the descendants of these nodes.
 func (a *admin) KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (names []string, more bool, err error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	at := strings.LastIndexByte(path, '/')

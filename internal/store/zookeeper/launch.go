@@ -99,8 +99,8 @@ func process(spec store.LaunchSpec, i int, s *Settings) store.Process {
 	p := store.ProcessAt(spec.Members[i], cmp.Or(s.Java, "java"))
 	conf := filepath.Join(p.Dir, "conf")
 	zooCfg := filepath.Join(conf, "zoo.cfg")
-	// conf is before the jars so that the server finds our logback.xml. Without a logback.xml the
-	// server logs at level DEBUG.
+	// The folder conf precedes the jars in the class path, so that the server finds our
+	// logback.xml. Without a logback.xml the server logs at level DEBUG.
 	classPath := strings.Join([]string{conf, filepath.Join(spec.Exec, "lib", "*")}, string(filepath.ListSeparator))
 	p.Args = append(s.jvm(filepath.Join(p.Dir, "gc.log")), "-cp", classPath, mainClass, zooCfg)
 	p.Files = map[string][]byte{

@@ -128,8 +128,8 @@ func dialMember(t *testing.T, endpoint string, session store.Codec) *storetest.W
 	}
 }
 
-// leaderKilled kills the leader, which is the member with index place, and checks that a session at
-// that member continues at another member.
+// leaderKilled kills the leader, which is the member with the index `place`, and checks that a
+// session at that member continues at another member.
 func leaderKilled(t *testing.T, c *cluster.Cluster, place int) {
 	t.Helper()
 	endpoints := c.Access().Endpoints

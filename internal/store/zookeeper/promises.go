@@ -13,9 +13,9 @@ const guide = "ZooKeeper Programmer's Guide (https://zookeeper.apache.org/doc/cu
 // sync. It promises that within a session, a read never returns an older state than an earlier read
 // did; the codec checks this. A client that starts a new session may read older data.
 //
-// A member processes no read concurrently with a write (CommitProcessor). Each response contains
-// the zxid of the last transaction that the member had applied (FinalRequestProcessor). So a read
-// returns the state at that zxid.
+// A member processes no read concurrently with a write (see CommitProcessor). Each response
+// contains the zxid of the last transaction that the member had applied (see
+// FinalRequestProcessor). So a read returns the state at that zxid.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Sources: map[history.Promise]string{

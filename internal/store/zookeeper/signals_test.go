@@ -9,7 +9,8 @@ import (
 
 func TestSignals(t *testing.T) { storetest.CheckSignals(t, New(), "testdata/signals.txt") }
 
-// TestElectionHasItsTerm checks that the signal of a new leader contains its epoch as the term.
+// TestElectionHasItsTerm checks that the signal of a new leader contains the leader's epoch as the
+// term.
 func TestElectionHasItsTerm(t *testing.T) {
 	lines, reported := storetest.SignalLines(t, "testdata/signals.txt")
 	for i, line := range lines {

@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// FuzzTap checks that the decoder skips arbitrary traffic or decodes it in the same way no matter
-// how it is split into pieces.
+// FuzzTap feeds arbitrary traffic to the decoder. It checks that the result does not depend on how
+// the traffic is split into pieces.
 func FuzzTap(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 1, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 3}, []byte{0, 0, 0, 1, 1}, uint8(3))
 	f.Fuzz(func(t *testing.T, client, server []byte, piece uint8) {

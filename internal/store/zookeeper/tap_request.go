@@ -252,8 +252,8 @@ func (a *tapAnswer) decodeResults() {
 	}
 }
 
-// tap is the passive decoder for one client connection to a member (store.Tap). It does not record
-// the session's password or authentication data.
+// tap implements store.Tap. It is the passive decoder for one client connection to a member. It
+// does not record the session's password or authentication data.
 type tap struct {
 	cfg        store.TapConfig
 	decoder    *jute.PassiveDecoder

@@ -1,5 +1,5 @@
-// Package disks simulates disks of known quality, and contains recordings of real ones. Its test
-// measures how often `check hosts` judges them wrongly.
+// Package disks simulates disks of known quality, and contains recordings of real disks. The
+// package's test measures how often `check hosts` judges these disks wrongly.
 package disks
 
 import (
@@ -13,18 +13,19 @@ import (
 )
 
 // Disk is a kind of disk. New returns a disk: a function that returns the duration of a sync that
-// begins at the given time. The times of its calls do not decrease.
+// begins at the given time. In successive calls of this function, the time does not decrease.
 type Disk struct {
 	Name string
-	// Bad is set if the disk is too slow for etcd, whose limit is a p99 of 10 ms: at least 2 % of
-	// its writes take longer, at the latest after a change of its behavior. At most 0.5 % of the
-	// writes to a good disk take longer.
+	// Bad is set if the disk is too slow for etcd, whose limit is a p99 of 10 ms. At least 2 % of
+	// the writes to a bad disk take longer than 10 ms. If the behavior of a bad disk changes, this
+	// may be true only after the change. At most 0.5 % of the writes to a good disk take longer
+	// than 10 ms.
 	Bad bool
 	New func(r *rand.Rand) func(at time.Duration) time.Duration
 }
 
-// lognormal returns a duration with the given median. sigma is the standard deviation of its
-// logarithm.
+// lognormal returns a duration with the given median. The argument `sigma` is the standard
+// deviation of the duration's logarithm.
 func lognormal(r *rand.Rand, median time.Duration, sigma float64) time.Duration {
 	return time.Duration(float64(median) * math.Exp(sigma*r.NormFloat64()))
 }
@@ -41,9 +42,9 @@ func steady(median time.Duration, sigma float64) func(*rand.Rand) func(time.Dura
 	}
 }
 
-// alternating returns a disk with slow phases. Their lengths and the times between them are
-// exponentially distributed with the given means. `slow` returns the duration of a sync in a slow
-// phase.
+// alternating returns a disk with slow phases. The lengths of these phases and the times between
+// them are exponentially distributed with the given means. The function `slow` returns the duration
+// of a sync in a slow phase.
 func alternating(between, lasting time.Duration, slow func(r *rand.Rand) time.Duration) func(*rand.Rand) func(time.Duration) time.Duration {
 	return func(r *rand.Rand) func(time.Duration) time.Duration {
 		isSlow := r.Float64() < lasting.Seconds()/(between+lasting).Seconds()
@@ -82,7 +83,7 @@ func credits(before, after time.Duration) func(*rand.Rand) func(time.Duration) t
 	}
 }
 
-// drifting returns a disk whose times grow by a factor every ten minutes.
+// drifting returns a disk whose sync times are multiplied by `factor` every ten minutes.
 func drifting(median time.Duration, factor float64) func(*rand.Rand) func(time.Duration) time.Duration {
 	return func(r *rand.Rand) func(time.Duration) time.Duration {
 		return func(at time.Duration) time.Duration {
@@ -116,8 +117,8 @@ func Simulated() []Disk {
 	}
 }
 
-// Stalling returns a kind of disk that stalls for 0.6 to 2 s, once in the given time on average. It
-// is bad for a store that permits no stall of 0.5 s if this is at most a minute.
+// Stalling returns a kind of disk that stalls for 0.6 to 2 s, once in the given time on average. If
+// the given time is at most a minute, the disk is bad for a store that permits no stall of 0.5 s.
 func Stalling(every time.Duration) func(*rand.Rand) func(time.Duration) time.Duration {
 	return func(r *rand.Rand) func(time.Duration) time.Duration {
 		next := time.Duration(r.ExpFloat64() * float64(every))
@@ -131,14 +132,16 @@ func Stalling(every time.Duration) func(*rand.Rand) func(time.Duration) time.Dur
 	}
 }
 
-// Measurement makes writes on a simulated disk, second by second, on a simulated clock.
+// Measurement simulates writes to a disk. It uses a simulated clock and keeps a result for each
+// one-second interval.
 type Measurement struct {
 	Writes preflight.Writes
 	now    time.Duration
 }
 
-// Measure measures a disk like `check hosts`. After each second it calls `enough`, and it ends when
-// enough returns true or when the duration has passed.
+// Measure measures a disk like `check hosts`. After each one-second interval it calls the function
+// `enough`. The measurement ends when this function returns true or when the duration w.Duration
+// has passed.
 func (m *Measurement) Measure(sync func(at time.Duration) time.Duration, w probe.PacedWrites, enough func(*preflight.Writes) bool) {
 	m.Writes = preflight.Writes{Sizes: w.Sizes, Interval: w.Interval}
 	p := probe.Pacer{

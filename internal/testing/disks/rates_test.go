@@ -20,8 +20,8 @@ import (
 // runsEnv is the environment variable that sets the number of simulated measurements of each disk.
 const runsEnv = "QUORUMBENCH_STATS_RUNS"
 
-// sampleRuns is the number of measurements in CI. docs/reference/limits.md contains the rates of
-// documentedRuns measurements, which `make test-long` makes.
+// sampleRuns is the number of measurements in CI. documentedRuns is the number of measurements in
+// `make test-long`; docs/reference/limits.md contains the resulting rates.
 const (
 	sampleRuns     = 50
 	documentedRuns = 1000
@@ -77,8 +77,8 @@ func measured(disk func(*rand.Rand) func(time.Duration) time.Duration, rule kv.D
 	return c
 }
 
-// atMost fails if the share hits / total is above the limit by more than its standard error
-// permits.
+// atMost fails the test if hits / total exceeds the limit. If there are fewer than documentedRuns
+// measurements, it allows an additional three standard errors.
 func atMost(t *testing.T, what string, hits, total int, limit float64) {
 	t.Helper()
 	slack := 0.0
@@ -94,7 +94,8 @@ func percent(hits, total int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(hits)/float64(total))
 }
 
-// Good disks rarely fail, and bad disks rarely pass. Most disks are decided within five minutes.
+// Good disks rarely fail, and bad disks rarely pass. The logged table also contains the share of
+// measurements that lead to no verdict within five minutes.
 func TestDisksAreRarelyJudgedWrongly(t *testing.T) {
 	settle.SkipUnderRace(t)
 	n := runs(t)

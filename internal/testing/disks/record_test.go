@@ -14,8 +14,8 @@ import (
 )
 
 // recordEnv is the environment variable that makes TestRecord record a disk. Its value is a folder
-// on the disk. recordAsEnv contains the disk's description, and recordNeighborEnv the size of a
-// neighbor's file in MiB.
+// on the disk. The variable recordAsEnv contains the disk's description. The variable
+// recordNeighborEnv contains the size in MiB of the file that a simulated neighbor writes.
 const (
 	recordEnv         = "QUORUMBENCH_RECORD_DISK"
 	recordAsEnv       = "QUORUMBENCH_RECORD_AS"

@@ -30,7 +30,7 @@ type action struct {
 	}
 }
 
-// actionJob executes the steps of the action as a runner of GitHub does.
+// actionJob executes the steps of the action as a GitHub runner does.
 type actionJob struct {
 	dir    string
 	values map[string]string // of expressions, by their text
@@ -119,7 +119,7 @@ func readAction(t *testing.T) *action {
 }
 
 // The action builds a program that knows the commit, or the tag or branch, of the action. A script
-// takes the place of go, and writes its arguments to a file.
+// replaces the go command and writes the command's arguments to a file.
 func TestActionSetsTheVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -166,12 +166,12 @@ func TestAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := servers.InstalledServer(t, st) // etcd 3.5, which has both interfaces
-	// A build is another one if its path is another one.
+	// Two builds count as different if their paths differ.
 	if err := os.Symlink(server, w.path("base-etcd")); err != nil {
 		t.Fatal(err)
 	}
 	scenario := w.file(t, "short.yaml", "trials: [{operation: put, store: etcd, members: 1, clients: 4, key-space: 100, duration: 300ms, warmup: 50ms, repeats: 2}]\n")
-	// gh keeps the comment instead of sending it.
+	// A script replaces the command gh. It keeps the comment in a file and sends nothing.
 	gh := "#!/bin/sh\n[ \"$1 $2 $3 $4\" = \"pr comment https://example.org/pull/1 --body-file\" ] && [ \"$GH_TOKEN\" = secret ] && cp \"$5\" comment.md\n"
 	if err := errors.Join(os.Mkdir(w.path("bin"), 0o755), os.WriteFile(w.path("bin", "gh"), []byte(gh), 0o755)); err != nil {
 		t.Fatal(err)

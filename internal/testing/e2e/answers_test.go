@@ -197,8 +197,8 @@ trials:
 }
 
 // TestWrongAnswersAreViolations checks that wrong responses that the client detects on arrival
-// appear in the report's section on responses and in the record, and that verify fails because of
-// them.
+// appear in the report's section on responses and in the record, and that the command `verify`
+// fails because of these responses.
 func TestWrongAnswersAreViolations(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"etcd", "etcdv2", "zookeeper", "consul"} {

@@ -51,9 +51,10 @@ func noLease(t *testing.T, client *clientv3.Client) {
 	}
 }
 
-// quorumbench avoids these flaws of etcd's benchmark: its lease-keepalive opens a stream for each
-// keep-alive and does not revoke its leases, its watch measures no times, its watch-latency prints
-// half of the times as 0, and its stm waits for the rate limiter inside the transaction.
+// quorumbench avoids these flaws of etcd's benchmark: the command lease-keepalive opens a stream
+// for each keep-alive and does not revoke its leases, the command watch measures no times, the
+// command watch-latency prints half of the times as 0, and the command stm waits for the rate
+// limiter inside the transaction.
 func TestBenchCommandsOfEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -86,8 +86,8 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 		"leader": {1, "leader", "follower"}, "followers": {2, "follower", "leader"},
 		"all": {3, "leader follower", ""}, "any": {3, "leader follower", ""}, "member:2": {1, "", ""},
 	} {
-		// With most targets, quorumbench finds the other members from one endpoint. The target any
-		// uses only the given endpoints.
+		// With most targets, quorumbench finds the other members from one endpoint. With the target
+		// `any`, it uses only the given endpoints.
 		given := endpoints[:1]
 		if target == "any" {
 			given = endpoints

@@ -25,7 +25,7 @@ func TestLatencyByRoleOfEveryStore(t *testing.T) {
 	})
 }
 
-// upOf starts a cluster of a store until the end of the test, and returns its endpoints.
+// upOf starts a cluster that runs until the end of the test, and returns the cluster's endpoints.
 func (w *world) upOf(t *testing.T, st store.Store, exec string) (endpoints string) {
 	t.Helper()
 	args := []string{"cluster", "up", "--store", st.Name(), "--dir", w.path("playground")}

@@ -49,9 +49,9 @@ func (w *world) recordsFrom(t *testing.T, args ...string) *startedProgram {
 	return p
 }
 
-// TestCaptureRecordsEveryCall captures on a router between a member and its clients, where each
-// packet appears on two interfaces. The capture must record every call exactly once. It must report
-// connections that were opened earlier, because it cannot decode them.
+// TestCaptureRecordsEveryCall checks a capture on a router between a member and its clients, where
+// each packet appears on two interfaces. The capture must record every call exactly once. It cannot
+// decode connections that were opened before the capture, so it must report them.
 func TestCaptureRecordsEveryCall(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {

@@ -70,8 +70,9 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 				t.Errorf("a member was read with %+v", m)
 			}
 		}
-		// Only two trials must meet the limit. In the other trials, a transaction takes one part
-		// per key, or the history is short and consists mostly of framing.
+		// The limit on the history's size applies to only two trials. In the other trials, a
+		// transaction takes one part per key, or the history is short and consists mostly of
+		// framing.
 		if each, ok := a.BytesPerRecord(); !ok || each > 24 && (name == "counted" || name == "several") {
 			t.Errorf("the history of %s takes %.1f bytes an operation on disk", name, each)
 		}
@@ -116,8 +117,8 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 // the responses is impossible. Verification must find and classify these responses.
 func TestPlantedLiesAreFound(t *testing.T) {
 	t.Parallel()
-	// A lie replaces one in this many responses; the default is 101. Lies about cas are more
-	// frequent, because most cas responses would be the same without the lie.
+	// For each kind of lie, one in this many responses is a lie; the default is 101. Lies about cas
+	// are more frequent, because most cas responses would be the same without the lie.
 	every := map[string]int{"cas": 13}
 	ofEtcd := map[string][]string{
 		"lost":   {"lost write", "stale read"},

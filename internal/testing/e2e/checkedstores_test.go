@@ -66,8 +66,8 @@ func window(duration, faults, long, more string) []string {
 	return []string{"DURATION", duration, "FAULTS", faults}
 }
 
-// checkedRuns runs a scenario on real stores, passes each run to check, and verifies each run's
-// history a second time.
+// checkedRuns runs a scenario on real stores, passes each run to the function `check`, and verifies
+// each run's history a second time.
 func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Store) string, check func(t *testing.T, st store.Store, dir string, run *record.Run)) {
 	t.Helper()
 	times := settle.Count(t, manyChecked)

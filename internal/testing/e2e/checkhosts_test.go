@@ -86,8 +86,9 @@ func (w *world) spaces(t *testing.T, delay time.Duration) (targets []string) {
 	return targets
 }
 
-// fastDisk mounts a simulated disk in a host's folder. Its files are in memory, so that the other
-// work of this machine's disk does not affect it. Each sync takes the given additional time.
+// fastDisk mounts a simulated disk in a host's folder. Its files are in memory, so that other
+// writes to this machine's disk do not affect the simulated disk. Each sync takes the given
+// additional time.
 func (w *world) fastDisk(t *testing.T, name string, delay time.Duration) {
 	t.Helper()
 	memory, err := os.MkdirTemp("/dev/shm", "quorumbench-test-")

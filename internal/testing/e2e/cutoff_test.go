@@ -18,12 +18,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// On a follower that is cut off from its peers, a local read returns the earlier value, and a
-// linearizable read never does. These behaviors were observed: etcd's two APIs respond "request
-// timed out" after 7 s. A ZooKeeper follower serves local reads until it notices that its leader is
-// missing (syncLimit ticks); then it closes every connection, including one with a pending sync.
-// zetcd does not respond or closes the connection. While the follower is cut off, ZooKeeper and
-// zetcd start no session, because that requires a write, so quorumbench cannot read anything there.
+// On a follower that is cut off from its peers, a local read returns the earlier value, but a
+// linearizable read never returns this value. These behaviors were observed: etcd's two APIs
+// respond "request timed out" after 7 s. A ZooKeeper follower serves local reads until it notices
+// that its leader is missing (syncLimit ticks); then it closes every connection, including one with
+// a pending sync. zetcd does not respond or closes the connection. While the follower is cut off,
+// ZooKeeper and zetcd start no session, because that requires a write, so quorumbench cannot read
+// anything there.
 func TestCutOffFollower(t *testing.T) {
 	t.Parallel()
 	bothLevels := func(st store.Store) bool {

@@ -208,7 +208,7 @@ var interruptible = []struct{ store, args string }{
 	{"consul", "run SCENARIOS/patroni.yaml --set clusters=3 --set failovers=0"},
 }
 
-// startInterruptible starts one of these loads and waits until the load runs.
+// startInterruptible starts one of the loads in `interruptible` and waits until the load runs.
 func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text string) *startedProgram {
 	t.Helper()
 	args := strings.Fields(strings.ReplaceAll(text, "SCENARIOS", filepath.Dir(readyScenario(t, "locks.yaml"))))
@@ -253,7 +253,8 @@ func TestKilledCommandsAreCleanedUp(t *testing.T) {
 	})
 }
 
-// eachInterruptible starts every long load on a cluster in use, and calls end to stop the load.
+// eachInterruptible starts every long load on a cluster in use, and calls the function `end` to
+// stop the load.
 func eachInterruptible(t *testing.T, end func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram)) {
 	t.Helper()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {

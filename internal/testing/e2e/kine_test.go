@@ -161,9 +161,9 @@ func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// refusing starts a gRPC server that forwards calls to another server, and returns its own
-// endpoint. If lacks returns true for a call, the server does not forward the call and reports its
-// method as unimplemented.
+// refusing starts a gRPC server that forwards calls to another server, and returns the endpoint of
+// the new server. If the function `lacks` returns true for a call, the new server does not forward
+// the call and reports the call's method as unimplemented.
 func refusing(t *testing.T, endpoint string, lacks func(method string, request []byte) bool) string {
 	t.Helper()
 	to, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(unread{})))

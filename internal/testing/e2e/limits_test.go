@@ -41,7 +41,8 @@ func TestPreparationObeysTheStoresLimits(t *testing.T) {
 	w.runsWithin(t, "consul", endpoint)
 }
 
-// The preparation also works if a ZooKeeper member closes every connection beyond its limit.
+// The preparation also works if a ZooKeeper member closes every connection beyond the member's
+// limit.
 func TestPreparationObeysZooKeepersConnectionLimit(t *testing.T) {
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
@@ -103,9 +104,9 @@ func (w *world) runsWithin(t *testing.T, name, endpoint string) {
 	}
 }
 
-// oneServer starts a real server of a store that runs until the end of the test, and returns the
-// server's endpoint. The function change may modify the configuration files before the server
-// starts.
+// oneServer starts a real server of a store and returns the server's endpoint. The server runs
+// until the end of the test. The function `change` may modify the configuration files before the
+// server starts.
 func oneServer(t *testing.T, name string, change func(path, text string) string) string {
 	t.Helper()
 	st, err := registry.Lookup(name)

@@ -16,7 +16,8 @@ func TestLoopsShareATotal(t *testing.T) {
 	for _, loops := range []int{1, 2, 4} {
 		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--threads", fmt.Sprint(loops), "--conns", "5", "--clients", "50", "--total", "60000")
 		checkBetween(t, fmt.Sprint("operations of ", loops, " loops"), trial.Operations, 60_000, 60_000)
-		// The last operations do not end simultaneously, so the mean may be slightly below 50.
+		// The last operations do not end simultaneously, so the mean number of busy clients may be
+		// slightly below 50.
 		checkBetween(t, fmt.Sprint("clients at work in ", loops, " loops"), trial.MeanInFlight, 48, 50.01)
 		if text := rule(trial, 4); text != "" {
 			t.Errorf("%d loops: %s", loops, text)

@@ -23,8 +23,8 @@ trials:
   - {name: first, warmup: 300ms, duration: 6s}
 `
 
-// startLosing starts the trial on a store and waits until the trial has recorded a second of its
-// window.
+// startLosing starts the trial on a store and waits until the trial has recorded a one-second
+// interval of its window.
 func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedProgram {
 	t.Helper()
 	p := w.start(t, "run", w.file(t, "losing.yaml", withStore(losing, st, exec)), "--out", w.path("run"))
@@ -32,8 +32,8 @@ func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedP
 	return p
 }
 
-// lost waits for the end of the run and returns its trial. The time limit covers the rest of the
-// window, the timeout, a last status request to the members, and their shutdown.
+// lost waits for the end of the run and returns the run's trial. The time limit covers the rest of
+// the window, the timeout, a last status request to the members, and their shutdown.
 func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record.Trial {
 	t.Helper()
 	since := time.Now()
@@ -67,7 +67,7 @@ func TestKilledMemberIsNamed(t *testing.T) {
 }
 
 // If a member is paused until the end of a run, the operations sent to it fail at the timeout. The
-// verdict and an event name that member, too.
+// verdict and an event name the paused member.
 func TestPausedMemberIsNamed(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
@@ -158,7 +158,7 @@ func TestProxyWithoutAQuorum(t *testing.T) {
 	})
 }
 
-// isProxy reports whether members forward to another server.
+// isProxy reports whether members forward requests to another server.
 func isProxy(st store.Store) bool {
 	l, err := st.Launch(store.LaunchSpec{Cluster: "none", Exec: "none", Self: "none", Members: []kv.MemberPlace{
 		{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/none"},

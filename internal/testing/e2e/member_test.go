@@ -49,8 +49,8 @@ trials:
   - {name: next, target: TARGET, warmup: 300ms, duration: 500ms, timeout: 60s}
 `
 
-// startFaulty starts the scenario, waits until its first trial measures, and returns the leader and
-// a follower.
+// startFaulty starts the scenario, waits until the first trial has recorded a one-second interval
+// of its window, and returns the leader and a follower.
 func (w *world) startFaulty(t *testing.T, target string) (p *startedProgram, leader, follower string) {
 	t.Helper()
 	dir := w.path("run")
@@ -64,7 +64,7 @@ func (w *world) startFaulty(t *testing.T, target string) (p *startedProgram, lea
 	return p, leader, follower
 }
 
-// With target leader, the load moves to the new leader after an election.
+// With `target: leader`, the load moves to the new leader after an election.
 func TestKilledLeaderIsFollowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,8 +138,9 @@ func checkElection(t *testing.T, files *record.Files, before string) {
 	t.Errorf("no event reports the election: %+v", files.Events)
 }
 
-// checkFollowed checks that at least two members served operations, that their role in each term is
-// known, and that a leader served at least 90 % of the operations.
+// checkFollowed checks that at least two members served operations, that a member's role is known
+// for each term in which the member served operations, and that a leader served at least 90 % of
+// the operations.
 func checkFollowed(t *testing.T, trial *record.Trial, files *record.Files, before string) {
 	t.Helper()
 	roles, names := map[record.ID]map[uint64]string{}, map[record.ID]string{}
@@ -229,8 +230,8 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 	})
 }
 
-// checkTimeouts checks that operations without a response failed at the timeout. On a machine that
-// was stopped, they may fail later. A simulated test of the engine checks the times to the
+// checkTimeouts checks that operations without a response failed at the timeout. If the machine was
+// stopped, the operations may fail later. A simulated test of the engine checks the times to the
 // nanosecond.
 func checkTimeouts(t *testing.T, r settle.Reporter, trial *record.Trial, timeout time.Duration) {
 	t.Helper()

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer is a DNS server that answers each query with the same address until the test sets
-// knows to false. After that, it reports that the name does not exist or, if mute is set, does not
-// answer.
+// nameServer is a DNS server. While the field `knows` is true, it answers each query with the same
+// address. After the test has set `knows` to false, it answers that the name does not exist or, if
+// `mute` is set, sends no answer.
 type nameServer struct {
 	address [4]byte
 	knows   atomic.Bool
-	mute    bool // do not answer while knows is false
+	mute    bool // send no answer while knows is false
 }
 
 // serve answers queries at port 53 of an address until the test ends.

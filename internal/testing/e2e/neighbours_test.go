@@ -71,8 +71,9 @@ func victim(t *testing.T) (id host.Identity, text string) {
 	return id, string(b)
 }
 
-// Another user who may write to a shared data folder creates a record of a killed run there. The
-// record contains an unrelated process. quorumbench must not kill this process.
+// Another user who may write to a shared data folder creates the record of a killed run in that
+// folder. The record lists a process that is unrelated to quorumbench. quorumbench must not kill
+// this process.
 func TestNeighbourCannotHaveAProcessKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,8 +103,8 @@ END`, evil, text, here, host.NewMark()))
 	}
 }
 
-// quorumbench must not kill a process either because a cluster's state in another user's folder
-// contains the process.
+// If the state of a cluster in another user's folder lists an unrelated process, quorumbench must
+// not kill this process.
 func TestDownInAnotherUsersFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -123,8 +124,9 @@ END`, dir, text, schema, host.NewMark()))
 	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", "uid 65534")
 }
 
-// quorumbench refuses a folder for run directories that another user created, or that is another
-// user's link. It writes nothing there or at the link's target. It follows the user's own link.
+// quorumbench refuses a runs folder in two cases: another user created the folder, or the path is a
+// link that another user created. It then writes nothing to the folder or to the target of the
+// link. If the user created the link, quorumbench follows it.
 func TestRunsFolderOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -149,9 +151,9 @@ func TestRunsFolderOfAnotherUser(t *testing.T) {
 	}
 }
 
-// If `cluster down` cannot see the members' processes, they may still run, so the command reports
-// this and removes nothing. In a copy of the folder, it does not stop the members of the original.
-// It refuses a state file that was edited.
+// If `cluster down` cannot see the members' processes, the members may still run. The command then
+// reports this and removes nothing. If the folder is a copy, the command does not stop the members
+// of the original. If the state file was edited, the command refuses it.
 func TestDownOutsideItsMembersNamespaceChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

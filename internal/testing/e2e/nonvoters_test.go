@@ -18,8 +18,8 @@ import (
 )
 
 // withoutVote starts three voting members and then a fourth member without a vote: an etcd learner,
-// a ZooKeeper observer, or a Consul server that never counts as healthy long enough to get a vote.
-// It returns the endpoints of all four.
+// a ZooKeeper observer, or a Consul server that gets no vote because it is never considered
+// healthy. withoutVote returns the endpoints of all four members.
 func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	t.Helper()
 	places := servers.ReservePlaces(t, 4)

@@ -40,7 +40,7 @@ func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
 }
 
 // TestLoadsStopWhereAnOlderStoreHasNoSpace tests an etcd that does not report its quota.
-// quorumbench cannot refuse its loads in advance, so it can only stop them.
+// quorumbench cannot refuse a load on such an etcd in advance; it can only stop the load.
 func TestLoadsStopWhereAnOlderStoreHasNoSpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -71,7 +71,7 @@ func (w *world) answers(t *testing.T, endpoint string) {
 	})
 }
 
-// fillsUp runs a load until its cluster has no space left. It checks that the load stops and
+// fillsUp runs a load until the cluster has no space left. It checks that the load stops and
 // reports the reason, and that the next load is refused.
 func (w *world) fillsUp(t *testing.T, put func(args ...string) *startedProgram) {
 	t.Helper()

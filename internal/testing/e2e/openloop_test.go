@@ -46,8 +46,8 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	checkBetween(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
 	checkBetween(r, "the longest gap", open.LongestGap, 0.75, 1.1)
 	checkBetween(r, "operations a second", open.PerSecond, 990, 1010)
-	// An operation that did not complete in the window became due near the end of the window: the
-	// time between them is at most the maximum response time.
+	// An operation that did not complete in the window became due near the end of the window: at
+	// most the maximum response time before the end.
 	checkBetween(t, "completed in the window", float64(open.Completed), 5000-1-1000*1.001*open.ResponseTime.Max.NS/second, 5000)
 	checkBetween(t, "operations a second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
 }
@@ -140,8 +140,8 @@ func closedConnectionsAreMadeAgain(t *testing.T, r settle.Reporter, w *world) {
 }
 
 // If a store stops responding, the trial has no throughput and no times, and is invalid. The stall
-// must last longer than the trial, whose warm-up may be extended by 10 s. It must end while
-// quorumbench still tries to remove the keys.
+// must last longer than the trial, including a warm-up that may be extended by 10 s. But the stall
+// must end while quorumbench still tries to remove the keys.
 func TestNothingCompletedIsInvalid(t *testing.T) {
 	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()

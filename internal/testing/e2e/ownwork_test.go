@@ -28,7 +28,7 @@ trials:
 `
 
 // suffer injects faults one after the other, and returns the records of the faults and the number
-// of their steps. The function check examines the cluster before the run ends.
+// of fault steps in the events. The function `check` examines the cluster before the run ends.
 func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faults []string, check func()) (done []record.Fault, steps int) {
 	t.Helper()
 	for i := range faults {
@@ -69,9 +69,10 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 }
 
 // During a load, quorumbench can run the store's own maintenance, replace a member by an empty
-// member, and restart the members one after the other, as far as the store supports these.
-// Afterwards the cluster is complete again. The rolling restart takes up to a minute and runs only
-// in make test-long. TestRollingUpgrade covers a rolling restart with another server.
+// member, and restart the members one after the other, as far as the store supports these
+// operations. Afterwards the cluster is complete again. The rolling restart takes up to a minute,
+// so only `make test-long` runs it. TestRollingUpgrade covers a rolling restart that also replaces
+// the server's binary.
 func TestOwnWorkDuringALoad(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {

@@ -70,7 +70,7 @@ func (w *world) member(t *testing.T, name string) int {
 	return 0
 }
 
-// nothingRuns checks that no process of the program remains, and kills any that do.
+// nothingRuns checks that no process of the program remains, and kills those that remain.
 func (w *world) nothingRuns(t *testing.T) {
 	t.Helper()
 	if holdsWithin(t, patience, func() bool { return len(w.processes()) == 0 }) {

@@ -196,9 +196,9 @@ func (p *startedProgram) interrupt(t *testing.T) {
 
 var crash = regexp.MustCompile(`(?m)^(panic:|goroutine \d|fatal error:|\s+/.*\.go:\d+)`)
 
-// statements lists the beginnings of lines on standard error that are not errors. These lines list
-// the keys that the command writes to or removes from a running cluster, or explain how the command
-// reacts to a signal.
+// statements lists the beginnings of lines on standard error that are not errors. Some of these
+// lines list the keys that the command writes or removes in a running cluster. Other lines are
+// warnings, or explain how the command reacts to a signal.
 var statements = []string{"stopping cleanly;", "stopping;", "warning:", "writes ", "grants ", "removed ", "nothing is left ", "keys below "}
 
 // oneSentence returns the line in which a failed program states the reason. It checks that the

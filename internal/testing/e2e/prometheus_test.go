@@ -19,9 +19,9 @@ import (
 // bound, with schema 5. The steps of the recorded histograms add 0.1 %.
 var bucketWidth = math.Exp2(1.0/32) * 1.001
 
-// After a real Prometheus has scraped a run, its figures are exactly the recorded figures, and
-// every query of the dashboard returns samples. Only the first repeat is compared, because
-// Prometheus may miss the last moments of a run.
+// After a real Prometheus has scraped a run, the figures in Prometheus are exactly the recorded
+// figures, and every query of the dashboard returns samples. Only the first repeat is compared,
+// because Prometheus may miss the last moments of a run.
 func TestPrometheusScrapesARun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -36,9 +36,9 @@ func TestPrometheusScrapesARun(t *testing.T) {
 	checkDashboard(t, p, began, "4s")
 }
 
-// After a real Prometheus has received the pushes of a run whose load comes from agents, its figures
-// are exactly the recorded figures, including those of the last moments of the run. Each agent has
-// its own CPU time and memory.
+// In this run, agents generate the load, and the run pushes its metrics to a real Prometheus.
+// Afterwards, the figures in Prometheus are exactly the recorded figures, including those of the
+// last moments of the run. Each agent has its own CPU time and memory.
 func TestPrometheusReceivesARun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,7 +49,7 @@ func TestPrometheusReceivesARun(t *testing.T) {
 		agent := w.start(t, "agent", "--listen", "unix:"+w.path(name+".sock"), "--dir", w.path(name), "--heartbeat", "10s")
 		eventually(t, patience, "the agent "+name+" listens", func() bool { return strings.Contains(agent.stdout.String(), name+".sock") })
 		defer func() {
-			_ = syscall.Kill(agent.pid, syscall.SIGTERM) // if it fails, the agent does not end, and the next line fails
+			_ = syscall.Kill(agent.pid, syscall.SIGTERM) // if this fails, the next line fails
 			agent.exits(t, exitDone)
 		}()
 		hosts = append(hosts, "{name: "+name+", address: 'unix:"+w.path(name+".sock")+"', via: agent}")
@@ -75,7 +75,7 @@ trials:
 	comparePrometheus(t, p, dir, 1, began, labels)
 	compareAgents(t, p, dir, began)
 	now := time.Now()
-	for expression, want := range map[string]int{ // only what exists at the end of the run has a current value
+	for expression, want := range map[string]int{ // ended subjects have no current value
 		`quorumbench_phase`: 1, `quorumbench_in_flight{trial="put"}`: 0, `quorumbench_in_flight{trial="one"}`: 1, `quorumbench_process_cpu_seconds_total{process="generator gen2"}`: 0,
 	} {
 		if all := p.Query(t, expression, now, now); len(all) != want {

@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// TestQueriesThatWaitAreChecked checks that verification covers blocking queries of watchers and
-// transactions under locks, and does not accuse a correct null server.
+// TestQueriesThatWaitAreChecked checks that verification covers the blocking queries that watchers
+// send, and transactions that run under a lock. Verification must report no violation of a correct
+// null server.
 func TestQueriesThatWaitAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, st := range registry.All() {

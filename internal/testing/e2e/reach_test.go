@@ -17,7 +17,7 @@ import (
 
 // Members can listen on the loopback address of their host, to which the controller cannot connect.
 // In that case the agent on the host makes the connections for the controller. For a cluster that
-// was already running, the first worker's agent makes them.
+// was already running, the agent of the first worker makes the connections.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	if !inNetwork(t) {

@@ -83,8 +83,8 @@ func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 	}
 }
 
-// checkBooks checks that each operation that became due completed or failed, in the total and in
-// every breakdown.
+// checkBooks checks that each operation that became due has either completed or failed, in the
+// total and in every breakdown.
 func checkBooks(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	if trial.Due != trial.Operations+trial.Errors {

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// changedRun copies a recorded run into the world and passes its trials to change, which may modify
-// them. The run measured puts in a closed loop.
+// changedRun copies a recorded run into the world. The run measured puts in a closed loop. The
+// function `change` receives the run's trials and may modify them.
 func (w *world) changedRun(t *testing.T, name string, change func(trials []map[string]any) []map[string]any) string {
 	t.Helper()
 	if err := os.Rename(runs.Unpack(t, w.path(), "repeats"), w.path(name)); err != nil {
@@ -47,7 +47,7 @@ func (w *world) changedRun(t *testing.T, name string, change func(trials []map[s
 }
 
 // repeated returns a function that creates n repeats from the first trial. Each repeat is a little
-// faster than the previous repeat. The function change may modify each repeat.
+// faster than the previous repeat. The function `change` may modify each repeat.
 func repeated(n int, change func(repeat int, trial map[string]any)) func([]map[string]any) []map[string]any {
 	return func(trials []map[string]any) (all []map[string]any) {
 		for repeat := 1; repeat <= n; repeat++ {
@@ -120,9 +120,9 @@ func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 		"share its state, so they are not independent")
 }
 
-// The table marks linearizable reads that are weaker than their name promises, and explains the
-// mark below. The members of the null servers are called m1, m2 and m3, and each operation is
-// attributed to one of them.
+// The table marks linearizable reads that are weaker than their name promises, and a footnote
+// explains the mark. The members of the null servers are called m1, m2 and m3, and each operation
+// is attributed to one of them.
 func TestTableMarksWeakerReads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -89,8 +89,8 @@ func checkQuietTrial(t *testing.T, trial *record.Trial) {
 	checkBetween(t, trial.Name+": the window's seconds", trial.Seconds, 0.999, 1.1)
 }
 
-// checkRoles checks that with target leader, the leader serves all operations, and that with target
-// all, both roles serve operations.
+// checkRoles checks that the leader serves all operations of a trial with `target: leader`, and
+// that both roles serve operations of a trial with `target: all`.
 func checkRoles(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	served := map[string]uint64{}

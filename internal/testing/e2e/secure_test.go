@@ -48,7 +48,7 @@ func (w *world) etcd(t *testing.T, name string, secure *transport.TLSInfo) strin
 	peer := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	cfg.InitialCluster = cfg.InitialClusterFromName(name)
-	cfg.BcryptCost = 4 // the minimum for bcrypt, because the race detector slows it down
+	cfg.BcryptCost = 4 // the minimum cost of bcrypt, because the race detector makes bcrypt slow
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
 		t.Fatal(err)

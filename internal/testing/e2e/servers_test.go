@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// nullServer starts a null server until the end of the test and returns its endpoints.
+// nullServer starts a null server that runs until the end of the test, and returns its endpoints.
 func (w *world) nullServer(t *testing.T, args ...string) (endpoints string) {
 	t.Helper()
 	p, endpoints := w.startNullServer(t, args...)
@@ -34,7 +34,7 @@ func (w *world) startNullServer(t *testing.T, args ...string) (p *startedProgram
 	return p, endpoints
 }
 
-// playground starts a cluster until the end of the test, and returns its folder and
+// playground starts a cluster that runs until the end of the test, and returns its folder and
 // endpoints.
 func (w *world) playground(t *testing.T, members string) (dir string, endpoints []string) {
 	t.Helper()

@@ -14,10 +14,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// eachStore runs a test for the stores for which suits returns true. CI tests only one of the stores
-// whose server quorumbench contains or installs. The name of the test determines which one. make
-// test-long tests all stores in parallel. The test's parameter exec is the path of the store's server, or an empty
-// string if quorumbench's own binary contains the server.
+// eachStore runs a test for the stores that the function `suits` accepts. `make test-long` tests
+// all these stores in parallel. CI tests only one of them, and only a store whose server
+// quorumbench contains or installs. The name of the test determines which store. The test's
+// parameter `exec` is the path of the store's server, or an empty string if quorumbench's own
+// binary contains the server.
 func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.T, st store.Store, exec string)) {
 	t.Helper()
 	var suitable []store.Store
@@ -45,7 +46,8 @@ func providesServer(t *testing.T, st store.Store) bool {
 }
 
 // server returns the path of a store's server. If the server is missing, it skips the test with a
-// message that states how to provide it: with `stores install`, or with the path in a variable.
+// message that states how to provide it: run `stores install`, or set a variable to the server's
+// path.
 func server(t *testing.T, st store.Store) string {
 	t.Helper()
 	source, err := st.Server("")

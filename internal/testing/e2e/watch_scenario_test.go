@@ -149,7 +149,7 @@ trials:
 	}
 	mix := byName(t, run, "watched-mix")
 	everyEvent(t, mix, 2*mix.Watch.Acknowledged)
-	part := byName(t, run, "watched-part") // three watchers on each of the first two of four keys
+	part := byName(t, run, "watched-part") // the first two of four keys have three watchers each
 	everyEvent(t, part, part.Watch.Expected)
 	if part.Watch.InWindow != 3*part.Operations/2 {
 		t.Errorf("%d puts in turn made %d events", part.Operations, part.Watch.InWindow)

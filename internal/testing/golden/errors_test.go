@@ -158,7 +158,8 @@ func TestErrorsOfWrongCommandLines(t *testing.T) {
 	var all strings.Builder
 	t.Run("lines", func(t *testing.T) {
 		t.Chdir(t.TempDir())
-		// The program finds and removes what killed runs left in these folders, and prints a line.
+		// The program looks in these folders for files that killed runs left. If it finds any, it
+		// removes them and prints a line, so the folders must be empty.
 		for _, variable := range []string{"TMPDIR", "XDG_CACHE_HOME", "HOME"} {
 			t.Setenv(variable, t.TempDir())
 		}

@@ -44,8 +44,8 @@ var (
 // number matches a number together with its unit.
 var number = regexp.MustCompile(`-?\b[0-9]+(?:[.,:][0-9]+)*(?: ?(?:%|/s|ns\b|µs|ms\b|s\b|[KMGT]?i?B\b))?`)
 
-// numbersOf returns the numbers in a text, in order. It omits the headings of files for which the
-// text contains only a hash.
+// numbersOf returns the numbers in a text, in order. For some files, the text contains only a
+// heading with a hash. numbersOf omits these headings.
 func numbersOf(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -91,7 +91,7 @@ func regenerate(t *testing.T, page, text string, unused map[string]func(*block) 
 // table returns a Markdown table with a heading. If a cell is empty, table uses the cell that the
 // page has in the same row and column. The last column must not remain empty. If a cell is not
 // empty, the page may add words to it, for example "`all`; `any` with `endpoints`". In the last
-// column, the page may only add code marks and a link in parentheses.
+// column, the page may add nothing but code marks and a link in parentheses.
 func (b *block) table(head []string, rows [][]string) string {
 	kept := map[string][]string{}
 	for line := range strings.Lines(b.text) {

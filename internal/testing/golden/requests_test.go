@@ -34,8 +34,8 @@ type talk struct {
 	again  bool // a second connection replaces the first at the end
 }
 
-// protocol contains the functions for one protocol: greeting returns the server's first message,
-// and pieces splits the bytes of requests into readable pieces.
+// protocol contains the functions for one protocol. The function `greeting` returns the server's
+// first message. The function `pieces` splits the bytes of requests into readable pieces.
 type protocol struct {
 	greeting func(a store.Access) []byte
 	pieces   func(b []byte) []string
@@ -159,8 +159,8 @@ func show(all *strings.Builder, p *protocol, b []byte) {
 // longest is the maximum number of bytes that the golden files show in full.
 const longest = 600
 
-// shown returns bytes in hexadecimal. If their number exceeds longest, it returns the number and a
-// hash instead.
+// shown returns bytes in hexadecimal. If there are more than `longest` bytes, it returns their
+// number and a hash instead.
 func shown(b []byte) string {
 	if len(b) <= longest {
 		return hex.EncodeToString(b)

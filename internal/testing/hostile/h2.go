@@ -38,9 +38,9 @@ type h2Call struct {
 // message returns the call's message without the gRPC prefix.
 func (c *h2Call) message() []byte { return c.body[min(5, len(c.body)):] }
 
-// h2Kind returns a kind. Its server calls greet in place of sending its SETTINGS frame, and calls
-// answer in place of responding to a call. If a function is nil, the server does what is correct.
-// If answer returns false, the server closes the connection.
+// h2Kind returns a kind. In place of sending its SETTINGS frame, the server calls the function
+// `greet`. In place of responding to a call, it calls the function `answer`. If a function is nil,
+// the server behaves correctly. If `answer` returns false, the server closes the connection.
 func h2Kind(name string, greet func(*h2Conn), answer func(*h2Conn, *h2Call) bool) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
 		up, err := grpc.NewClient("passthrough:///"+upstream, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -45,8 +45,8 @@ func tampered[M any, P interface {
 	return k
 }
 
-// replaced returns a kind that responds to every call of one method with the bytes that message
-// returns. An empty method selects all methods.
+// replaced returns a kind that responds to every call of one method with the bytes that the
+// function `message` returns. An empty method selects all methods.
 func replaced(name, ops, method string, message func(c *h2Conn, call *h2Call) []byte) Kind {
 	k := h2Kind(name, nil, func(c *h2Conn, call *h2Call) bool {
 		if method != "" && call.method != method {
@@ -130,8 +130,8 @@ func h2Counts() []Kind {
 	}
 }
 
-// h2Invented returns kinds with invented members, terms and texts. Each response may be possible,
-// but the responses contradict each other.
+// h2Invented returns kinds with invented members, terms and texts. Each response may be possible on
+// its own, but the responses contradict each other.
 func h2Invented() []Kind {
 	kinds := []Kind{
 		withHeader("another member in each response", "", func(c *h2Conn, h *etcdserverpb.ResponseHeader) { h.MemberId = uint64(c.served) * 7919 }),

@@ -21,7 +21,7 @@ import (
 // Kind describes one way in which a server is hostile.
 type Kind struct {
 	Name string
-	// Ops selects the load's operations. It is a key in the map that the function loads returns.
+	// Ops selects the load's operations. It is a key in the map that the function `loads` returns.
 	Ops string
 	// Impossible is set if the server's responses are impossible. A load on such a server must not
 	// be valid.
@@ -109,7 +109,8 @@ func fill(size int, value byte, write func(part []byte) bool) bool {
 	return true
 }
 
-// markImpossible returns the kind marked as having impossible responses; possible removes the mark.
+// markImpossible returns the kind with a mark that its responses are impossible. markPossible
+// removes the mark.
 func markImpossible(k Kind) Kind { k.Impossible = true; return k }
 func markPossible(k Kind) Kind   { k.Impossible = false; return k }
 

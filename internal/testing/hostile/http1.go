@@ -26,8 +26,8 @@ type h1Answer struct {
 	body   []byte
 }
 
-// h1Kind returns a kind. For each request, its server calls answer, or responds correctly if answer
-// is nil. If answer returns false, the server closes the connection.
+// h1Kind returns a kind. For each request, the server calls the function `answer`. If `answer` is
+// nil, the server responds correctly. If `answer` returns false, the server closes the connection.
 func h1Kind(name string, answer func(c *h1Conn, r *http.Request) bool) Kind {
 	return Kind{Name: name, serve: func(nc net.Conn, upstream string) {
 		c := &h1Conn{Conn: nc, in: bufio.NewReader(nc), up: &http.Transport{DisableCompression: true}, host: upstream}
@@ -103,8 +103,8 @@ func (c *h1Conn) write(b []byte) bool {
 	return err == nil
 }
 
-// operation returns the name of a request's operation, as in the map that loads returns, or an
-// empty string if the request is not an operation.
+// operation returns the name of a request's operation, as in the map that the function `loads`
+// returns, or an empty string if the request is not an operation.
 func operation(r *http.Request) string {
 	query := r.URL.Query()
 	has := func(name string) bool { _, ok := query[name]; return ok }

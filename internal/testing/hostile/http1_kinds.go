@@ -18,7 +18,7 @@ func HTTP1() []Kind {
 }
 
 // h1Raw returns kinds that respond to a request with fixed bytes, and then either remain silent or
-// close the connection. The last kind only reads, slowly.
+// close the connection. The server of the last kind reads slowly and never responds.
 func h1Raw() (kinds []Kind) {
 	for _, of := range []struct {
 		name, bytes string
@@ -238,7 +238,8 @@ func damagedValue(name string, value any) any {
 	return strings.Repeat("x", len(text))
 }
 
-// mapJSON calls change for each value in a JSON text, and returns the text with the results.
+// mapJSON calls the function `change` for each value in a JSON text, and returns the text with the
+// results.
 func mapJSON(body []byte, change func(name string, value any) any) []byte {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -285,7 +286,7 @@ func h1Numbers() []Kind {
 	terms.Flood = true
 	return []Kind{
 		terms,
-		// These are possible for stores that ignore indexes.
+		// For stores that ignore indexes, these responses are possible.
 		markPossible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })),
 		markPossible(field("indexes below 0", "", func(*h1Conn) string { return "-1" })),
 		markPossible(field("another index in each response", "", number)),

@@ -73,7 +73,7 @@ func juteSessions() []Kind {
 }
 
 // juteLater returns a kind whose server responds correctly to the first three requests, and calls
-// answer for later requests.
+// the function `answer` for later requests.
 func juteLater(name string, answer func(c *juteConn, r *juteCall, a juteAnswer) bool) Kind {
 	return markImpossible(juteKind(name, juteHooks{answer: func(c *juteConn, r *juteCall, a juteAnswer) bool {
 		if c.served < 4 {

@@ -33,8 +33,8 @@ const (
 	moreProcessor = 2 * time.Second
 	window        = 400 * time.Millisecond
 	floodWindow   = 2 * time.Second
-	// hung is the time after which the test kills a client. It is far longer than the excess that a
-	// client itself reports as late.
+	// hung is the time after which the test kills a client. It is far longer than the overtime
+	// after which the client itself reports a call as late (see maxOvertime).
 	hung = time.Minute
 	// tooMuch is the memory in bytes at which the test kills a client, to protect the machine.
 	tooMuch = 1 << 30
@@ -255,8 +255,8 @@ func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
 	return o
 }
 
-// watchMemory kills a client that uses too much memory. When it has killed the client, or the
-// context ends, it sends on the channel whether it killed the client.
+// watchMemory kills a client that uses too much memory. The returned channel receives true when
+// watchMemory has killed the client, or false when the context has ended.
 func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 	greedy := make(chan bool, 1)
 	go func() {

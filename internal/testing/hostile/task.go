@@ -145,8 +145,8 @@ func (r *Report) addText(text string) {
 	}
 }
 
-// checkTimeLimit calls do, and records the call in Late if it takes much longer than the timeout.
-// The function do must apply the timeout itself.
+// checkTimeLimit calls the function `do`, and adds the call to r.Late if it takes much longer than
+// the timeout. The function `do` must apply the timeout itself.
 func (r *Report) checkTimeLimit(what string, timeout time.Duration, do func() error) {
 	began := time.Now()
 	err := do()

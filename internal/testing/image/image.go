@@ -26,8 +26,9 @@ import (
 // containerdName is the annotation in which containerd and Docker expect an image's full name.
 const containerdName = "io.containerd.image.name"
 
-// User is the user and group as which a container runs the image's program. They have no special
-// permissions. A container that needs another user sets that user.
+// User contains the IDs of the user and the group under which a container runs the image's program.
+// They have no special permissions. If the program needs another user, the container's settings
+// must select that user.
 const User = "65532:65532"
 
 // workDir is the program's home folder, in which it starts. The user may write to this folder.
@@ -212,7 +213,7 @@ func descriptor(kind string, contents []byte) v1.Descriptor {
 	return v1.Descriptor{MediaType: kind, Digest: digest.FromBytes(contents), Size: int64(len(contents))}
 }
 
-// blobPath returns the path in the archive of a blob with the given contents.
+// blobPath returns the archive path of a blob with the given contents.
 func blobPath(contents []byte) string {
 	d := digest.FromBytes(contents)
 	return path.Join(v1.ImageBlobsDir, d.Algorithm().String(), d.Encoded())

@@ -35,8 +35,8 @@ func Run(m *testing.M) (code int) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, "quorumbench")
-	// A test binary has no commit in its version. The program must have the same version, because an
-	// agent refuses a controller with another one.
+	// A test binary has no commit in its version. The program must have the same version, because
+	// an agent refuses a controller with another version.
 	args := []string{"build", "-buildvcs=false", "-o", path}
 	if os.Getenv(raceEnv) != "" {
 		args = append(args, "-race")

@@ -47,8 +47,9 @@ var TenThousand = Run{Name: "ten-thousand", Warmup: 1, Seconds: 2, PerSecond: 10
 // Noon is the time at which runs with Day 0 begin.
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 
-// StallTime is the response time of one slow operation, which every run has one third into the
-// window. Two thirds into the window, one second has no completions.
+// StallTime is the response time of one slow operation. In every run, this operation occurs one
+// third into the window. In the one-second interval that begins two thirds into the window, no
+// operation completes.
 const StallTime = 1_062 * time.Millisecond
 
 const shards = 2 // event loops of the generator
@@ -73,8 +74,8 @@ type ActiveRun struct {
 	began          time.Time
 	trial          int // the current trial, from 1
 	collector      *measure.Collector
-	second         int // the next second, counted from the start of the window
-	writtenSeconds int // seconds of the current trial in its files
+	second         int // index of the next one-second interval; 0 is at the start of the window
+	writtenSeconds int // number of one-second intervals in the files of the current trial
 }
 
 // Start creates the run directory of the run in the folder dir.
@@ -113,8 +114,8 @@ func (a *ActiveRun) Begin() {
 	tw.End(measure.Measured, a.opened().Add(time.Duration(a.Seconds)*time.Second))
 }
 
-// Next records a second of the current trial. After the last second, it ends the trial and returns
-// false.
+// Next records the next one-second interval of the current trial. After the last interval, it ends
+// the trial and returns false.
 func (a *ActiveRun) Next() bool {
 	if a.second == a.Seconds {
 		a.end()
@@ -141,7 +142,8 @@ func (a *ActiveRun) end() {
 	check(a.tb, a.tw.Finish(t))
 }
 
-// WrittenSeconds returns the number of seconds of the current trial that are in its files.
+// WrittenSeconds returns the number of one-second intervals that the files of the current trial
+// contain.
 func (a *ActiveRun) WrittenSeconds() int { return a.writtenSeconds }
 
 // Dir returns the run directory.
@@ -230,8 +232,8 @@ func (m *maker) histogram() *measure.Histogram {
 	return measure.NewHistogram()
 }
 
-// second returns the part of one event loop in a one-second interval. The index of the interval
-// counts from the start of the window and is negative in the warm-up.
+// second returns the part that one event loop contributes to a one-second interval. The index of
+// the interval counts from the start of the window and is negative in the warm-up.
 func (m *maker) second(shard, index int) *measure.Second {
 	s := &measure.Second{Phase: measure.Measured, Index: index, Length: 1e9, Connections: 15, InFlight: 20 + m.rng.IntN(20)}
 	if index < 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// goSource describes a server that is built from a Go module. The folder called name contains its
-// go.mod and go.sum. command is the path of the package within the module.
+// goSource describes a server that is built from a Go module. The folder `name` contains the
+// server's go.mod and go.sum. The parameter `command` is the path of the package within the module.
 func goSource(files embed.FS, name, version, module, command string) (store.ServerSource, error) {
 	s := store.ServerSource{
 		Store: name, Version: version, Versions: []string{version}, Kind: store.GoModule,

@@ -17,8 +17,8 @@ func KineSource() (store.ServerSource, error) {
 	return goSource(kineFiles, "kine", "0.17.5", "github.com/k3s-io/kine", "")
 }
 
-// StartKine starts a kine server until the end of the test and returns its endpoint. If kine is not
-// installed and cannot be built, the test is skipped.
+// StartKine starts a kine server that runs until the end of the test, and returns its endpoint. If
+// kine is not installed and cannot be built, the test is skipped.
 func StartKine(t testing.TB) string {
 	t.Helper()
 	path, address, dir := buildOrSkip(t, KineSource), freeAddress(t), t.TempDir()

@@ -41,7 +41,7 @@ type Cluster struct {
 	Members  int // 0 means 1
 	Settings any
 	Change   func(*store.Process) // changes each process in the Launch before it starts; may be nil
-	// Ready is called for every member's endpoint until it returns nil.
+	// Ready is called repeatedly for each member's endpoint until it returns nil.
 	Ready func(ctx context.Context, endpoint string) error
 }
 
@@ -154,14 +154,14 @@ func StartInProcess(t testing.TB, st interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // nothing can be lost, because a only sent requests
+	defer func() { _ = a.Close() }() // nothing can be lost: the Admin has only sent requests
 	storetest.AwaitRoles(t, a)
 	return access
 }
 
-// InProcess runs a member of an embedded store in the test process, as the Process p from a Launch
-// describes it. The member ends when the test calls the returned function, or at the end of the
-// test.
+// InProcess runs a member of an embedded store in the test process. The parameter `p` is the
+// member's Process from a Launch. The member ends when the test calls the returned function, or at
+// the end of the test.
 func InProcess(t testing.TB, st store.Embedded, p store.Process) (end func()) {
 	t.Helper()
 	write(t, p)

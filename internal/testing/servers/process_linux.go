@@ -8,8 +8,8 @@ import (
 )
 
 // unprivileged makes a command run as an ordinary user if the test runs as root, because PostgreSQL
-// refuses to run as root. The command then runs in a user namespace, outside of which its files
-// belong to root. The kernel kills the process when the test process ends.
+// refuses to run as root. The command then runs in a user namespace. Outside that namespace, the
+// command's files belong to root. The kernel kills the process when the test process ends.
 func unprivileged(cmd *exec.Cmd) {
 	const user = 1000
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

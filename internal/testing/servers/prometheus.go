@@ -27,8 +27,8 @@ type Prometheus struct {
 	client http.Client
 }
 
-// StartPrometheus starts a Prometheus on the loopback interface, which runs until the end of the
-// test. If Prometheus is not installed, StartPrometheus skips the test.
+// StartPrometheus starts a Prometheus server that listens on the loopback interface and runs until
+// the end of the test. If Prometheus is not installed, StartPrometheus skips the test.
 func StartPrometheus(t testing.TB) *Prometheus {
 	t.Helper()
 	path, err := exec.LookPath("prometheus")
@@ -102,8 +102,8 @@ type PrometheusSeries struct {
 // Last returns the last sample.
 func (s *PrometheusSeries) Last() float64 { return s.Values[len(s.Values)-1] }
 
-// Query evaluates a PromQL expression over a period, at four times in each second. It fails the
-// test if the result contains histograms.
+// Query evaluates a PromQL expression over a period, four times per second. It fails the test if
+// the result contains histograms.
 func (p *Prometheus) Query(t testing.TB, expression string, start, end time.Time) []PrometheusSeries {
 	t.Helper()
 	unix := func(when time.Time) string { return strconv.FormatFloat(float64(when.UnixMilli())/1e3, 'f', 3, 64) }

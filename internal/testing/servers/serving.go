@@ -16,8 +16,8 @@ func Loopback(t testing.TB) net.Listener {
 	return l
 }
 
-// Serve calls serve in the background and returns the listener's address. When the test ends, Serve
-// cancels the context and waits until serve returns.
+// Serve calls the function `serve` in the background and returns the listener's address. When the
+// test ends, Serve cancels the context and waits until `serve` returns.
 func Serve(t testing.TB, l net.Listener, serve func(context.Context, net.Listener) error) (address string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

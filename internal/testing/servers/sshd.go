@@ -46,7 +46,7 @@ func StartSSH(t testing.TB, ip string, config ...string) *SSHServer {
 	if _, err := os.Stat(binary); err != nil {
 		t.Skip("there is no sshd: `make sshd` installs Debian's openssh-server")
 	}
-	if os.Getuid() == 0 { // sshd needs this folder only as root
+	if os.Getuid() == 0 { // sshd needs this folder only if it runs as root
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Fatal(err)
 		}

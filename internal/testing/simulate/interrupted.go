@@ -67,7 +67,8 @@ func (m *Interrupted) nextRun(at int64) int64 {
 	}
 }
 
-// Run returns the time at which the thread has had ns of CPU time, including the spans in between.
+// Run returns the time at which the thread has received `ns` nanoseconds of CPU time. The thread
+// receives no CPU time during the spans.
 func (m *Interrupted) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for at = m.nextRun(at); ns > 0; {
@@ -83,8 +84,8 @@ func (m *Interrupted) Run(at, ns int64) int64 {
 // Wake returns the first time outside all spans at which the thread can run.
 func (m *Interrupted) Wake(at int64) int64 { return m.nextRun(m.Quiet.Wake(at)) }
 
-// Arrive returns its argument. With Steal, and if its argument is within a span, it returns the end
-// of that span.
+// Arrive normally returns its argument. If Steal is set and the argument is within a span, Arrive
+// returns the end of that span.
 func (m *Interrupted) Arrive(at int64) int64 {
 	if !m.Steal {
 		return at

@@ -9,8 +9,8 @@ import (
 // Machine models the CPU time that an event loop's thread receives. Each loop has its own Machine.
 // The times that the loop passes to the methods never decrease.
 type Machine interface {
-	// Run returns the time at which the thread has had ns of CPU time. The thread starts to run at
-	// the time `at`.
+	// Run returns the time at which the thread has received `ns` nanoseconds of CPU time. The
+	// thread starts to run at the time `at`.
 	Run(at, ns int64) int64
 	// Sleep informs the machine that the thread begins to wait at the time `at`.
 	Sleep(at int64)
@@ -64,13 +64,13 @@ func (q *Quiet) Wake(at int64) int64 {
 // Arrive returns its argument.
 func (q *Quiet) Arrive(at int64) int64 { return at }
 
-// Used returns the CPU time that the thread used.
+// Used returns the machine's counters.
 func (q *Quiet) Used() Usage { return q.used }
 
 // Shared is a machine on which another program sometimes needs the thread's CPU. While the program
 // needs the CPU, the thread runs for at most Slice and then waits for the time Other. When the
-// thread wakes, it first waits with the probability Refused, for a random part of Other, because
-// the other program has not finished its turn.
+// thread wakes, it finds with the probability Refused that the other program has not finished its
+// turn. The thread then waits for a random part of Other.
 type Shared struct {
 	Quiet
 	Slice, Other float64 // nanoseconds
@@ -116,16 +116,16 @@ func (m *Shared) wait(at int64, ns float64) int64 {
 	return at + int64(ns)
 }
 
-// Throttled is a machine that stops the thread when its control group has used the CPU time Quota
-// in a Period, until the next period begins. OtherCPU is the share of the quota, from 0 to 1, that
-// the group's other threads use.
+// Throttled is a machine that limits the CPU time of the thread's control group. If the group has
+// used the CPU time Quota in the current Period, the machine stops the thread until the next period
+// begins. OtherCPU is the share of the quota, from 0 to 1, that the group's other threads use.
 type Throttled struct {
 	Quiet
 	Quota, Period int64 // nanoseconds
 	OtherCPU      float64
 
 	period    int64 // number of the current period
-	quotaLeft int64 // rest of the quota in that period
+	quotaLeft int64 // remaining quota in the current period
 }
 
 func (m *Throttled) refill(at int64) {
@@ -134,7 +134,7 @@ func (m *Throttled) refill(at int64) {
 	}
 }
 
-// Run continues in the next period when the quota is used up.
+// Run waits for the next period whenever the quota is used up.
 func (m *Throttled) Run(at, ns int64) int64 {
 	m.used.CPU += ns
 	for {

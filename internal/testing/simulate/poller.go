@@ -15,8 +15,9 @@ const (
 	waitCost  = 500
 	readCost  = 700
 	writeCost = 1000
-	// longTurn is the limit for the time by which a call may advance its loop's clock while the
-	// other loops wait. Before a larger advance, the other loops run.
+	// longTurn is a limit for the duration of a call. A shorter call advances its loop's clock
+	// immediately, while the other loops wait. Before a longer call advances the clock, the other
+	// loops run.
 	longTurn = 100_000
 )
 

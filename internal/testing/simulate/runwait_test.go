@@ -37,7 +37,7 @@ func TestRunQueueWaitIsDistinguished(t *testing.T) {
 		"stopped": {func() simulate.Machine { m := stops(false); return &m }, 0, 0.01},
 		"stolen":  {func() simulate.Machine { m := stops(true); return &m }, 0, 0.01},
 		"shared":  {func() simulate.Machine { m := shared(0.5); return &m }, 0.95, 1},
-		// The thread waits for half of 3 ms at half of its wake-ups, and is stopped for a
+		// The thread waits at half of its wake-ups, for 1.5 ms on average. It is also stopped for a
 		// tenth of the time.
 		"shared and stopped": {func() simulate.Machine { return &sharedAndStopped{shared(0.5), stops(false)} }, 0.5, 0.9},
 		// While the control group's limits stop the thread, both the run queue wait and a separate

@@ -9,9 +9,9 @@ import (
 )
 
 // ResponseTimes generates a server's response times. The n-th time depends only on n and Seed. The
-// times have a log-normal distribution with the median Median (in nanoseconds) and the standard
-// deviation Spread of the logarithm. Every n-th time, with n = Every, is multiplied by Long. If
-// Every is 0, no time is multiplied.
+// times have a log-normal distribution. Median is the median in nanoseconds, and Spread is the
+// standard deviation of the logarithm. If n is a multiple of Every, the n-th time is multiplied by
+// Long. If Every is 0, no time is multiplied.
 type ResponseTimes struct {
 	Median, Spread float64
 	Every          uint64

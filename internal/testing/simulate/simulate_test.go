@@ -90,8 +90,8 @@ type refusing struct{ simulate.Server }
 
 func (refusing) Dial(int64, string) error { return errors.New("no connection is accepted") }
 
-// A load that cannot connect ends, although its event loops wait in a simulated world that has not
-// begun.
+// If a load cannot connect, it ends, even though its event loops wait in a simulated world that has
+// not begun.
 func TestRefusedLoadEnds(t *testing.T) {
 	l := closed(3, 3, time.Second)
 	l.Threads = 3

@@ -3,8 +3,8 @@
 // receive CPU time. Several event loops share one world. They run one after the other in the order
 // of the world's clock, so that a trial has identical results each time it runs.
 //
-// So the package makes thousands of trials possible whose disturbances and true figures are known,
-// which no real machine offers.
+// Simulated trials are so fast that tests can run thousands of them. The disturbances and the true
+// figures of a simulated trial are known, which is impossible on a real machine.
 package simulate
 
 import (
@@ -205,7 +205,7 @@ type conn struct {
 	gen       int
 	endpoint  string
 	in        []byte
-	arrived   int64 // when the last bytes of in arrived
+	arrived   int64 // time at which the last bytes in the field `in` arrived
 	ended     error
 	dialed    bool
 	dialErr   error

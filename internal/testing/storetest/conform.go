@@ -248,8 +248,8 @@ func (c *conformer) checkUnknownVersion(key string, value []byte) {
 	switch {
 	case e.Outcome == kv.Conflict && e.Revision == now:
 		e = c.want(kv.OK, CAS(key, value, now))
-	// For an existing key, the read must be the only additional request. A missing key may need any
-	// number.
+	// For an existing key, the read must be the only additional request. For a missing key, the
+	// codec may send any number of additional requests.
 	case e.Outcome != kv.OK || now > 0 && e.ExtraRequests != 1:
 		c.t.Fatalf("key %.40q: a compare-and-set that reads first: %+v", key, e)
 	}

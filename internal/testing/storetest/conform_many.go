@@ -40,7 +40,8 @@ func (c *collector) Add(_ uint32, key, value []byte, _ int64) {
 	c.keys, c.values = append(c.keys, string(key)), append(c.values, bytes.Clone(value))
 }
 
-// interval is a range of the listed keys: n keys that start with key number first.
+// interval is a range of the listed keys: `n` keys, beginning with the key that has the index
+// `first`.
 type interval struct {
 	key, end string
 	limit    int64
@@ -103,7 +104,7 @@ func (c *conformer) checkRange(keys interval, e store.Event) {
 }
 
 // spelledKey returns the i-th listed key as the interval spells it: with a slash at the start if
-// the interval's keys have one.
+// the keys of the interval begin with a slash.
 func (c *conformer) spelledKey(keys interval, i int) string {
 	if strings.HasPrefix(keys.key, "/") {
 		return "/" + c.rangeKey(i)
@@ -315,8 +316,8 @@ func (c *conformer) agreeOnStreams() {
 
 // agreeOnPlainWatches tests watches that start at the current revision. The official client
 // creates, changes and deletes keys, one at a time. The watchers must receive each change once and
-// in order. Afterwards, the response to a progress request must contain at least the revision of
-// the last change.
+// in order. Afterwards, the response to a progress request must contain the revision of the last
+// change or a later revision.
 func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	w := Dial(c.t, c.Store, c.access)
 	w.Ready()

@@ -64,8 +64,8 @@ func (c *conformer) agreeOnOrder() {
 	}
 }
 
-// checkAppliedRevision checks that a member reports that it applied at least the given revision,
-// which is the revision of an earlier response.
+// checkAppliedRevision checks the revision that a member reports as applied. This revision must
+// not be lower than the given revision, which an earlier response contained.
 func (c *conformer) checkAppliedRevision(revision int64) {
 	admin, err := c.Store.Admin(c.access)
 	if err != nil {

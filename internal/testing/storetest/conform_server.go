@@ -48,7 +48,7 @@ func (c *conformer) checkRefusals() {
 }
 
 // lostConnections checks the errors of operations whose connection was lost. If the request was not
-// written completely, the error must be definite, otherwise indefinite.
+// written completely, the error must be definite. Otherwise it must be indefinite.
 func (c *conformer) lostConnections() {
 	for key, of := range map[string]struct {
 		left int // number of bytes that are not written; -1 to write none
@@ -171,7 +171,7 @@ func (c *conformer) checkDialFunction() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // nothing can be lost, because a sends no further requests
+	defer func() { _ = a.Close() }() // nothing can be lost: the Admin sends no further requests
 	if s, err := a.Status(c.t.Context()); err != nil || s.Leader() == nil || s.Leader().Endpoint != nowhere {
 		c.t.Errorf("status %+v, %v", s, err)
 	}
@@ -294,7 +294,8 @@ func uncheckedReason(t *testing.T, a store.Admin) string {
 	return why
 }
 
-// uncheckedReasonWithoutAuth is like unchecked, but for a server without authentication.
+// uncheckedReasonWithoutAuth does the same as uncheckedReason, but for a server without
+// authentication.
 func uncheckedReasonWithoutAuth(t *testing.T, f Fixture) string {
 	t.Helper()
 	access := f.Start(t, Options{}).Access
@@ -303,12 +304,12 @@ func uncheckedReasonWithoutAuth(t *testing.T, f Fixture) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = a.Close() }() // nothing can be lost, because a sends no further requests
+	defer func() { _ = a.Close() }() // nothing can be lost: the Admin sends no further requests
 	return uncheckedReason(t, a)
 }
 
-// threeMembers tests a cluster. Every member must respond at every consistency level and report its
-// role. After the leader dies, the other members must continue.
+// threeMembers tests a cluster of three members. Every member must respond at every consistency
+// level and report its role. After the leader dies, the other members must continue.
 func threeMembers(t *testing.T, f Fixture) {
 	server := f.Start(t, Options{Members: 3})
 	if server == nil {

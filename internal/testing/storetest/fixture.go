@@ -10,10 +10,10 @@ import (
 // Fixture contains what Conform needs to test a store.
 type Fixture struct {
 	Store store.Store
-	// Start starts a real cluster until the end of the test, and returns when the cluster serves
-	// requests. It skips the test if this machine has no server. It returns nil for options that it
-	// does not support. If it does not support TLS, Conform tests TLS with the store's null server,
-	// if the store has one.
+	// Start starts a real cluster that runs until the end of the test, and returns when the cluster
+	// serves requests. If this machine has no server, Start skips the test. It returns nil for
+	// options that it does not support. If it does not support TLS, Conform tests TLS with the
+	// store's null server, provided that the store has one.
 	Start func(t *testing.T, o Options) *Server
 	// Official connects a client that the store's developers provide or, if they provide none,
 	// another independent client.
@@ -63,8 +63,8 @@ type Server struct {
 // Client is an official client. It writes keys that quorumbench then reads, and reads keys that
 // quorumbench has written.
 type Client interface {
-	// Get reads a key. The returned version is the value that the Event of a read has in its field
-	// Revision, or 0 if the key is missing.
+	// Get reads a key. The returned version is the field Revision in the Event of a read, or 0 if
+	// the key is missing.
 	Get(key string) (value []byte, version int64, err error)
 	Put(key string, value []byte) error
 	// Delete is only called for stores that support it.

@@ -36,7 +36,7 @@ func CheckLaunchRefuses(t *testing.T, st store.Store, spec func(dir string) stor
 	}
 }
 
-// ServerVersions checks that a store describes the server of its default version, also if that
+// ServerVersions checks that a store describes the server of its default version, even if the
 // version is given with a leading v. The parameter `unknown` is a version that the store must
 // refuse.
 func ServerVersions(t *testing.T, st store.Store, unknown string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// ServeNull starts null servers until the test ends, and returns their endpoints.
+// ServeNull starts null servers that run until the test ends, and returns their endpoints.
 func ServeNull(t testing.TB, st store.NullServerProvider, members int, o store.NullOptions) (endpoints []string) {
 	t.Helper()
 	s, err := st.NullServer(o)
@@ -40,9 +40,9 @@ func ServeNull(t testing.TB, st store.NullServerProvider, members int, o store.N
 const maxInSmallPieces = 8 << 10
 
 // CheckNullServer checks with the official client that the null server behaves like the real
-// server. It uses only the first keys and values of the fixture; the parameters `keys` and `values`
-// are their numbers. If the function `extraChecks` is not nil, CheckNullServer calls it for
-// additional checks.
+// server. It uses only the first keys and the first values of the fixture; the parameters `keys`
+// and `values` specify how many. If the function `extraChecks` is not nil, CheckNullServer calls it
+// for additional checks.
 func CheckNullServer(t *testing.T, f Fixture, keys, values int, extraChecks func(t *testing.T, a store.Access)) {
 	t.Helper()
 	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]

@@ -10,7 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Poll calls ask until it returns nil. It fails the test if ctx ends first.
+// Poll calls the function `ask` repeatedly until `ask` returns nil. It fails the test if the
+// context ends first.
 func Poll(ctx context.Context, t testing.TB, ask func() error) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -60,8 +60,8 @@ func (s Script[C]) Outcomes(answer func(status, body string) string, wants map[s
 }
 
 // CheckEndsOnce submits an operation with tag 9 and passes the response to the codec. If the
-// response is not sufficient, the connection ends. The test fails unless exactly one event ends the
-// operation.
+// response does not end the operation, CheckEndsOnce reports the connection as lost. The test fails
+// unless exactly one event ends the operation.
 func CheckEndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
 	t.Helper()
 	op.Tag = 9

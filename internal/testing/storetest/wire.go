@@ -110,9 +110,9 @@ func (w *Wire) Ready() {
 	}
 }
 
-// Try runs one operation until the operation or the connection ends, and returns a copy of its
-// event. The error states why the connection ended. If the connection ends before it is ready, the
-// event's outcome is kv.ConnectionLost.
+// Try runs one operation until the operation or the connection ends, and returns a copy of the
+// operation's event. The error states why the connection ended. If the connection ends before it is
+// ready, the event's outcome is kv.ConnectionLost.
 func (w *Wire) Try(op store.Op) (store.Event, error) {
 	w.t.Helper()
 	for w.Codec.Room() == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// sharedAndStopped is a machine whose CPU the generator's thread shares with busy members. The
+// sharedAndStopped is a machine on which busy members share the CPU of the generator's thread. The
 // thread is also stopped during some spans.
 type sharedAndStopped struct {
 	simulate.Shared

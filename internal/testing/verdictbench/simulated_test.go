@@ -237,7 +237,8 @@ func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 const spell = 300e6
 
 // duties returns a function that reports whether a program is busy at a given time. The program is
-// busy during a random selection of spells, whose share of the time is given.
+// busy during randomly selected spells. The parameter `share` is the share of the time that these
+// spells take.
 func duties(share float64, seed uint64) func(int64) bool {
 	return func(at int64) bool { return keys.RandomUnit(seed, uint64(at/spell)) < share }
 }

@@ -152,7 +152,7 @@ func TestCancel(t *testing.T) {
 	if !s.requests[1].reset || s.requests[3].reset {
 		t.Error("RST_STREAM for the wrong stream")
 	}
-	// The late response adds an entry to the header table, to which the next response refers.
+	// The late response adds an entry to the header table. The next response refers to this entry.
 	s.answer(1, []byte("late"))
 	s.must(s.framer.WriteRSTStream(1, http2.ErrCodeCancel))
 	s.must(s.framer.WriteWindowUpdate(1, 5))

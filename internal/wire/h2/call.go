@@ -38,7 +38,7 @@ func (c *Conn) SetMetadata(name, value string) error {
 	return nil
 }
 
-// Call opens a stream for one unary call whose message has size bytes. It returns the buffer for
+// Call opens a stream for one unary call whose message has `size` bytes. It returns the buffer for
 // the message, which the caller must fill before it calls any other method of c. The Reply to the
 // call has the same tag and sub. The caller must first check that Room returns a positive number.
 func (c *Conn) Call(m Method, tag uint32, sub uint8, size int) []byte {

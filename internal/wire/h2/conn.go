@@ -53,7 +53,7 @@ type Config struct {
 // Feed parses the bytes that the caller has read and returns the replies. In the steady state no
 // method allocates memory. Only one goroutine may use a Conn.
 type Conn struct {
-	// The output. out[0] is at offset origin in the complete output of the connection.
+	// The output. out[0] is at the offset `origin` in the complete output of the connection.
 	out    []byte
 	sent   int // how many bytes of out were written
 	origin uint64
@@ -62,7 +62,7 @@ type Conn struct {
 	table  []stream // the index of a stream is id/2 modulo len(table), a power of two
 	mask   uint32
 	open   int
-	next   uint32 // ID of the next stream; its entry in table is free
+	next   uint32 // ID of the next stream; its entry in `table` is free
 	oldest uint32 // no open stream has a lower ID
 	limit  int    // the server's limit for open streams
 
@@ -73,9 +73,9 @@ type Conn struct {
 	streamStart int64 // initial send window of a new stream
 	maxFrame    int   // the largest frame payload that the server accepts, in bytes
 	blocked     []blocked
-	blockedLen  int // total number of bytes that wait in blocked
+	blockedLen  int // total number of bytes that wait in `blocked`
 	free        [][]byte
-	freeLen     int // total capacity of the buffers in free, in bytes
+	freeLen     int // total capacity of the buffers in `free`, in bytes
 
 	// Responses.
 	replies        []Reply
@@ -92,8 +92,8 @@ type Conn struct {
 	memo            [4]memo
 	memoNext        int
 	block           []byte // an incomplete block, which continues in CONTINUATION frames
-	blockStream     uint32 // ID of the stream to which block belongs; 0 if no block is incomplete
-	blockEndsStream bool   // the HEADERS frame that started block had END_STREAM
+	blockStream     uint32 // ID of the stream to which `block` belongs; 0 if no block is incomplete
+	blockEndsStream bool   // the HEADERS frame that started `block` had END_STREAM
 
 	greeted    bool // the server's first SETTINGS frame has arrived
 	draining   bool // a GOAWAY has arrived

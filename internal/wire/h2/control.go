@@ -35,8 +35,8 @@ func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
 }
 
 // countControl counts an acknowledgement in the output. It returns an error if too many
-// acknowledgements wait to be written. Otherwise a server that sends control frames but reads
-// nothing could fill the client's memory.
+// acknowledgements wait to be written. Without this limit, a server that sends control frames but
+// reads nothing could fill the client's memory.
 func (c *Conn) countControl() error {
 	if c.control++; c.control > maxControl {
 		return errors.New("the server floods the connection with control frames")

@@ -72,8 +72,8 @@ func TestHeaderBombEndsConnection(t *testing.T) {
 	}
 }
 
-// The budget must count the buffer of an incomplete response at its announced length. The
-// connection must return each buffer to the budget.
+// For the buffer of an incomplete response, the budget must count the announced length of the
+// response. The connection must return each buffer to the budget.
 func TestPartialResponsesReturnBuffers(t *testing.T) {
 	budget := parts.New(1 << 20)
 	s := greet(t, Config{BufferBudget: budget})

@@ -141,7 +141,7 @@ func memoKey(block []byte) (key uint64, ok bool) {
 // takeField receives each decoded field from the HPACK decoder.
 func (c *Conn) takeField(f hpack.HeaderField) {
 	if c.fields.size += len(f.Name) + len(f.Value) + fieldOverhead; c.fields.size > MaxHeaderList {
-		c.dec.SetEmitEnabled(false) // decode reports the error at the end of the block
+		c.dec.SetEmitEnabled(false) // the method decode reports the error at the end of the block
 		return
 	}
 	switch f.Name {

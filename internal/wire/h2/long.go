@@ -32,7 +32,7 @@ func (c *Conn) OpenStream(m Method, tag uint32, sub uint8) (id uint32) {
 // IsOpen returns false, even if the caller has not yet processed that Reply.
 func (c *Conn) IsOpen(id uint32) bool { return c.find(id) != nil }
 
-// Send sends a message of size bytes on a long stream, which must be open and not half-closed. It
+// Send sends a message of `size` bytes on a long stream, which must be open and not half-closed. It
 // returns the buffer for the message, which the caller must fill before it calls any other method
 // of c.
 func (c *Conn) Send(id uint32, size int) []byte {

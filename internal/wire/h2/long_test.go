@@ -150,7 +150,7 @@ func TestLongStreamWaitsForWindows(t *testing.T) {
 	if !bytes.Equal(s.requests[id].body, want) {
 		t.Fatal("the messages are damaged")
 	}
-	// The window must also shrink by messages that were sent while nothing was blocked.
+	// Messages that are sent while nothing is blocked must also reduce the window.
 	left := 33 - (len(want)-100)%33
 	s.send(id, message(left-prefixLen))
 	s.read()

@@ -31,8 +31,9 @@ type PassiveDecoder struct {
 	directions [2]direction // index 0: the client's bytes; index 1: the server's bytes
 	streams    map[uint32]*observedCall
 	free       []*observedCall
-	// last caches the result of the last lookup in streams, which was for lastID. This saves
-	// lookups, because consecutive frames from one side usually belong to the same call.
+	// last caches the result of the last lookup in `streams`. That lookup was for the stream
+	// lastID. The cache saves lookups, because consecutive frames from one side usually belong to
+	// the same call.
 	last   *observedCall
 	lastID uint32
 }

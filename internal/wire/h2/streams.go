@@ -87,8 +87,8 @@ func (c *Conn) closeStream(s *stream) {
 	c.open--
 }
 
-// eachInOrder calls f for every open stream, oldest first. The order is only approximate if the
-// range of open stream IDs exceeds twice the length of the table.
+// eachInOrder calls f for every open stream, oldest first. If the range of open stream IDs exceeds
+// twice the length of the table, the order is approximate.
 func (c *Conn) eachInOrder(f func(*stream)) {
 	c.seekOldest()
 	for i := range c.table {

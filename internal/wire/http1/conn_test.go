@@ -30,7 +30,8 @@ func sendGet(c *Conn, get *Template) {
 	c.Wrote(len(c.Out()))
 }
 
-// feed passes in to Feed, n bytes per call, and returns the response with a copy of its body.
+// feed passes the input to Feed, n bytes per call, and returns the response with a copy of its
+// body.
 func feed(c *Conn, in string, n int) (*Response, error) {
 	for len(in) > 0 {
 		part := []byte(in[:min(n, len(in))])

@@ -69,7 +69,7 @@ func firstLine(text []byte) []byte {
 // parse parses the part of the response that is in the input. done is set if the response is
 // complete.
 func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
-	var head []byte // the input from the head's first byte; nil if this byte came in earlier input
+	var head []byte // the input, starting at the head; nil if the head began in an earlier input
 	if c.awaitingFirstByte && len(in) > 0 {
 		c.awaitingFirstByte = false
 		if n := c.known.match(in); n > 0 {
@@ -122,7 +122,7 @@ func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
 }
 
 // parseLine parses one line of the head or one line between chunks. Until the last line of the head
-// is parsed, *head is the input from the head's first byte, or nil if this byte came in earlier
+// is parsed, *head is the input, starting at the head, or nil if the head began in an earlier
 // input. If the line is incomplete, parseLine returns more = false.
 func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool, err error) {
 	if c.state == statusLine {

@@ -94,8 +94,8 @@ func (c *Conn) keepField(i int, value []byte) error {
 	return nil
 }
 
-// equalsFolded reports whether b equals the lower-case string lower, without regard to the case of
-// b. Both must have the same length.
+// equalsFolded reports whether b equals the lower-case string `lower`, without regard to the case
+// of b. Both must have the same length.
 func equalsFolded(b []byte, lower string) bool {
 	for i := range b {
 		if b[i] != lower[i] && b[i]|0x20 != lower[i] {

@@ -19,7 +19,7 @@ const (
 type knownHead struct {
 	bytes []byte // the last head; empty if none is remembered
 
-	at    int // position of the next field line, from 0
+	at    int // position of the next field line, counted from 0
 	lines [knownLines][]byte
 }
 

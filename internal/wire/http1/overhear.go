@@ -42,8 +42,8 @@ type ObservedResponse struct {
 // empty value if the response lacks the field.
 func (a *ObservedResponse) Field(i int) []byte { return a.fields[i] }
 
-// Uint returns the value of the i-th header field that was requested from NewPassiveDecoder as a
-// number, or 0 if the field is missing or not a number.
+// Uint returns, as a number, the value of the i-th header field that was requested from
+// NewPassiveDecoder. It returns 0 if the field is missing or not a number.
 func (a *ObservedResponse) Uint(i int) int64 { return int64(min(number(a.fields[i]), 1<<62)) }
 
 // MaxObservedBody limits the size of the bodies that a PassiveDecoder keeps, in bytes.
@@ -91,8 +91,8 @@ func (o *PassiveDecoder) Feed(fromClient bool, b []byte) error {
 	return o.err
 }
 
-// End must be called when the connection has ended. If this is also the end of a response, End
-// completes the response.
+// End must be called when the connection has ended. If the end of the connection is also the end of
+// a response, End completes the response.
 func (o *PassiveDecoder) End() {
 	if o.err == nil && o.server.state == untilClose {
 		_ = o.endResponse() // no further message follows

@@ -6,9 +6,10 @@ import (
 	"fmt"
 )
 
-// Redirect follows a redirect: it resends the request that was just answered to the target in a
-// Location field (RFC 9110, section 15.4). The Location must be a path, or a URL with this
-// connection's host. Redirect returns an error if it cannot follow the redirect on this connection.
+// Redirect follows a redirect: it repeats the last request, which was just answered, with the
+// target in a Location field (RFC 9110, section 15.4). The Location must be a path, or a URL with
+// this connection's host. Redirect returns an error if it cannot follow the redirect on this
+// connection.
 func (c *Conn) Redirect(location []byte) error {
 	target, err := c.targetOf(location)
 	if err != nil {

@@ -77,7 +77,7 @@ func TestStreamIsEndless(t *testing.T) {
 	if _, err := feed(c, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nwhy", 100); !errors.Is(err, broken) || !c.Draining() {
 		t.Errorf("%v", err)
 	}
-	// After a stream, the connection must keep the body of the next response again.
+	// After a stream, the connection must keep the bodies of later responses.
 	c, get := newTestConn()
 	sendGet(c, get)
 	c.Stream(func([]byte) error { return nil })

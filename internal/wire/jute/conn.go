@@ -41,8 +41,8 @@ const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00
 // request until the reply arrives, so that the caller can build another request from them. In the
 // steady state no method allocates memory. Only one goroutine may use a Conn.
 type Conn struct {
-	// The output. out[0] is at offset origin in the complete output of the connection. The bytes
-	// before out[sent] were written.
+	// The output. out[0] is at the offset `origin` in the complete output of the connection. The
+	// bytes before out[sent] were written.
 	out    []byte
 	sent   int
 	origin uint64
@@ -53,7 +53,7 @@ type Conn struct {
 	open       int
 	lastXid    int32  // xid of the last request
 	pings      []ping // pings, the oldest first
-	oldestPing int    // index in pings of the oldest ping that has no reply yet
+	oldestPing int    // index in `pings` of the oldest ping that has no reply yet
 
 	replies        []Reply
 	budget         *parts.Budget
@@ -177,7 +177,7 @@ func (c *Conn) compact() {
 	c.sent -= from
 }
 
-// frame appends a frame to the output: a length prefix, and size bytes that the caller must fill.
+// frame appends a frame to the output: a length prefix, and `size` bytes that the caller must fill.
 // It returns these bytes.
 func (c *Conn) frame(size int) []byte {
 	at := len(c.out)
@@ -190,8 +190,8 @@ func (c *Conn) frame(size int) []byte {
 	return c.out[at+lengthLen:]
 }
 
-// call appends a request whose record has size bytes. It returns the bytes of the record, which the
-// caller must fill.
+// call appends a request whose record has `size` bytes. It returns the bytes of the record, which
+// the caller must fill.
 func (c *Conn) call(op Op, call Call, size int) []byte {
 	start := c.origin + uint64(len(c.out))
 	b := c.frame(requestLen + size)
@@ -215,8 +215,8 @@ func (c *Conn) growRing() {
 	c.ring, c.head = ring, 0
 }
 
-// Cancel marks the requests with the given tag. The replies to these requests still arrive, and
-// have Canceled set.
+// Cancel marks the requests with the given tag as canceled. The replies to these requests still
+// arrive, and have Canceled set.
 func (c *Conn) Cancel(tag uint32) {
 	for i := range c.open {
 		if r := &c.ring[(c.head+i)&(len(c.ring)-1)]; r.call.Tag == tag {

@@ -43,8 +43,8 @@ const (
 type Mode int32
 
 // The modes. The server removes a container node after the last child of the node was deleted. It
-// removes a node with a time to live (TTL) if the node has no children and was not changed for that
-// long.
+// removes a node with a time to live (TTL) if the node has no children and was not changed during
+// this time.
 const (
 	Persistent              Mode = 0
 	Ephemeral               Mode = 1

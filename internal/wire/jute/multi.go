@@ -54,8 +54,8 @@ func (c *Conn) Multi(call Call, ops []MultiOp) {
 	putMultiHeader(b, OpError, true, -1)
 }
 
-// ReadMulti parses the record of a multi request, from Multi or from another client. It appends the
-// operations to the given slice, without their times to live.
+// ReadMulti parses the record of a multi request that Multi or another client has written. It
+// appends the operations to the given slice, without their times to live.
 func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	r := NewReader(request)
 	for {
@@ -71,8 +71,8 @@ func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	}
 }
 
-// ReadChange parses the record of an operation that can be part of a multi, without its header. It
-// returns false for any other operation. It ignores the time to live.
+// ReadChange parses the record of an operation that can be part of a multi, without a MultiHeader.
+// It returns false for any other operation. It ignores the time to live.
 func ReadChange(op Op, r *Reader, m *MultiOp) bool {
 	*m = MultiOp{Op: op, Path: Path{Rest: r.Buffer()}}
 	switch op {
@@ -100,7 +100,7 @@ func ReadChange(op Op, r *Reader, m *MultiOp) bool {
 
 // MultiResult is the result of one operation in a multi.
 type MultiResult struct {
-	Op   Op // OpError for all operations if any operation failed
+	Op   Op // OpError in the results of all operations if any operation failed
 	Code Code
 	Stat Stat   // for OpSetData and OpCreate2
 	Path []byte // for OpCreate and OpCreate2

@@ -8,7 +8,7 @@ import (
 // FrameObserver receives the frames that a PassiveDecoder decodes. The arguments of a method are
 // valid until the method returns.
 type FrameObserver interface {
-	// OnFrame is called for each complete frame of size bytes. fromClient is true if the client
+	// OnFrame is called for each complete frame of `size` bytes. fromClient is true if the client
 	// sent the frame. first is true for the first frame from each side, which starts the session.
 	// body is nil if the frame is larger than MaxObservedFrame.
 	OnFrame(fromClient, first bool, body []byte, size int)

@@ -116,7 +116,7 @@ func (r *Reader) Buffer() []byte {
 }
 
 // Count reads the length of a vector. It fails if the rest of the input is too short for that many
-// elements of at least size bytes each.
+// elements of at least `size` bytes each.
 func (r *Reader) Count(size int) int {
 	n := int(r.Int())
 	if n == -1 {

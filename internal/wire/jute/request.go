@@ -110,10 +110,10 @@ func (c *Conn) AddWatch(call Call, p Path, mode WatchMode) {
 // server closes the connection after its reply.
 func (c *Conn) CloseSession(call Call) { c.call(OpCloseSession, call, 0) }
 
-// Ping renews the session. Feed returns no Reply for it.
+// Ping renews the session. Feed returns no Reply for this ping.
 func (c *Conn) Ping() { c.ping(ping{}) }
 
-// PingWithReply renews the session. Feed returns a Reply for it.
+// PingWithReply renews the session. Feed returns a Reply for this ping.
 func (c *Conn) PingWithReply(call Call) { c.ping(ping{call: call, wantsReply: true}) }
 
 func (c *Conn) ping(p ping) {

@@ -61,8 +61,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// ReadMulti must be able to read the request that Multi wrote, and ReadMultiResults the reply to
-// it.
+// ReadMulti must be able to read the request that Multi wrote, and ReadMultiResults must be able to
+// read the reply to this request.
 func TestMulti(t *testing.T) {
 	c := ready(t, Config{})
 	ops := []MultiOp{

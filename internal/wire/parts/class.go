@@ -3,8 +3,8 @@ package parts
 import "math/bits"
 
 // Buffers exist only in certain sizes, called classes, so that a returned buffer can be reused for
-// another response of similar length. The interval between two powers of two has four classes, so a
-// buffer is at most a quarter larger than needed.
+// another response of similar length. Between each power of two and the next one there are four
+// classes, so a buffer is at most a quarter larger than needed.
 const (
 	minBits = 6 // the smallest class has 64 bytes
 	maxBits = 48

@@ -3,7 +3,8 @@
 // complete none of them, and it can announce any length.
 //
 // If a buffer is too short, a larger one replaces it. Returned buffers are reused. If the garbage
-// collector had to free them, garbage of the same size could accumulate before the next collection.
+// collector had to free them, as much garbage as live data could accumulate before the next
+// collection.
 package parts
 
 import (
@@ -35,13 +36,13 @@ const (
 // use at the same time.
 //
 // Invariant: lentBytes is the total capacity of the lent buffers, and idle is the total capacity of
-// the buffers in free and readable.
+// the buffers in `free` and `readable`.
 type Budget struct {
 	max           int
 	lentBytes     int // total capacity of the lent buffers, in bytes
-	readableBytes int // total capacity of the buffers in readable, in bytes
+	readableBytes int // total capacity of the buffers in `readable`, in bytes
 	peakBytes     int // highest value of lentBytes + readableBytes so far
-	idle          int // total capacity of the buffers in free and readable, in bytes
+	idle          int // total capacity of the buffers in `free` and `readable`, in bytes
 	// lendCount counts calls of the method lend.
 	lendCount uint64
 	free      [classes][][]byte

@@ -95,7 +95,7 @@ func TestTooLongIsRejectedAtAnnouncement(t *testing.T) {
 }
 
 // If a long length was announced, the whole buffer must be allocated at once, but only after
-// believed bytes have arrived.
+// trustedAfter bytes have arrived.
 func TestLongAnnouncedLengthIsAllocatedLate(t *testing.T) {
 	b := New(1 << 30)
 	kept := keep(t, b, noise(64<<10), 64<<10, 500<<20)

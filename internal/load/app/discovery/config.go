@@ -86,10 +86,11 @@ func (c *config) streams() int {
 	return c.clients
 }
 
-// comparisonRate returns how many times per second an agent compares its node with the catalog. In
-// a cluster of up to 128 nodes, each Consul agent does this once a minute. Each doubling of the
-// number of nodes adds a minute to the interval (RateScaledInterval in lib/cluster.go, and
-// scaleFactor in agent/ae).
+// comparisonRate returns the number of comparisons per second of all agents together. In a
+// comparison, an agent compares its node with the catalog. In a cluster of up to 128 nodes, each
+// Consul agent does this once a minute. Each doubling of the number of nodes adds a minute to the
+// interval (see RateScaledInterval in lib/cluster.go and scaleFactor in agent/ae, in the source
+// code of Consul).
 func (c *config) comparisonRate() float64 {
 	nodes, minutes := c.initial(), 1.0
 	for n := 128; n < nodes; n *= 2 {

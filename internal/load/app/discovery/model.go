@@ -100,8 +100,8 @@ func (c *recorderBase) WatchEvent(watcher uint32, ev *store.Event, asked, from, 
 }
 
 // CompleteEvent implements watch.EventCompleter for events without a value. It returns false if the
-// instance is in the watcher's service but does not belong to this load, because another program
-// may have left it.
+// instance is in the watcher's service but does not belong to this load. Another program may have
+// left such an instance.
 func (c *recorderBase) CompleteEvent(watcher uint32, ev *store.Event, o *history.Op) bool {
 	d := c.script.schedule
 	object, own := d.number(ev.Key)

@@ -82,8 +82,8 @@ func randomDueTime(r *rand.Rand, length time.Duration, i, count int) time.Durati
 }
 
 // maxTries limits how many random instances are tried for a health change. If none of them is
-// suitable, the change is omitted, because it is possible that all instances are new or about to be
-// removed.
+// suitable, the change is omitted. The limit is needed because all instances may be new or about to
+// be removed.
 const maxTries = 1000
 
 // addFailures adds two calls for each of `count` instances: one reports the instance's check as

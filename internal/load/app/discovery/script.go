@@ -21,7 +21,7 @@ type script struct {
 
 	// By instance: 1 + the number of the call that added or removed it; 0: not sent yet.
 	addingCall, removingCall []uint32
-	unblocked                []bool // by instance: no earlier call has to end before its next call
+	unblocked                []bool // by instance: its next call need not wait for an earlier call
 	uncertain                []bool // by instance: a call has failed, so the instance's state is unknown
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// source creates the calls. Each call reuses the memory of the previous one.
+// source creates the calls. Each call reuses the memory of the previous call.
 type source struct {
 	engine.ReactiveBase
 	*script
@@ -95,7 +95,7 @@ func (s *source) OperationFailed(n uint64) {
 	s.releaseCalls(n)
 }
 
-// releaseCalls records that calls that wait for call n can now be made.
+// releaseCalls records that the calls waiting for call n can now be made.
 func (s *source) releaseCalls(n uint64) {
 	if e := s.schedule.entries[n]; e.call == Register || e.call == Fail {
 		s.unblocked[e.object] = true

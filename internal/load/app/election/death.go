@@ -15,10 +15,11 @@ import (
 type leaderDeaths struct {
 	pendingDue int64 // when the chosen leaders die; 0: no leader dies, or they have already died
 	deathDue   int64 // initial value of pendingDue
-	count      int   // number of offices whose leaders die; these are the first offices
+	count      int   // number of offices whose leaders die; these offices have the lowest numbers
 	// These time spans end when the next leader learns that it is leader. failover begins when the
-	// old leader was due to die, and noLeaderAfterDeath when it actually died. noLeaderAfterExpiry
-	// begins at the earliest time at which the old leader's session could have ended.
+	// old leader was due to die. noLeaderAfterDeath begins when the old leader actually died.
+	// noLeaderAfterExpiry begins at the earliest time at which the old leader's session could have
+	// ended.
 	failover, noLeaderAfterDeath, noLeaderAfterExpiry measure.Calls
 	returning                                         ring // dead candidates, in the order in which they return
 }
@@ -61,7 +62,7 @@ func (d *leaderDeaths) nextTime(candidates []candidate) int64 {
 	return at
 }
 
-// dieAndReturn executes the deaths and returns that are due.
+// dieAndReturn executes all due deaths of leaders, and the due returns of dead leaders.
 func (s *Script) dieAndReturn() {
 	d := &s.deaths
 	if d.pendingDue > 0 && s.now >= d.pendingDue {
@@ -116,7 +117,7 @@ func (s *Script) updateDeadSession(c int, aliveUntil int64) {
 //     to pings until it drops its clients, and the other members do not learn of these pings. Also,
 //     a session that is resumed on another member gets a new timeout.
 //   - Another candidate became leader before that time, and the session may have expired unnoticed
-//     (sessionMustBeAlive).
+//     (see sessionMustBeAlive).
 func (s *Script) doubtSession(o *office) {
 	if s.leases != nil || !o.leaderDied || !o.vacant {
 		return
@@ -140,8 +141,9 @@ func (s *Script) endFailover(o *office, at, vacancy int64) {
 	d.returning.push(o.deadLeader)
 }
 
-// reviveCandidate lets a dead candidate stand again, as a new candidate with a new session. If the
-// store has closed a connection of the candidate, the engine has replaced it by then.
+// reviveCandidate lets a dead candidate stand for election again, as a new candidate with a new
+// session. If the store has closed a connection of the candidate, the engine has already replaced
+// that connection.
 func (s *Script) reviveCandidate(c int) {
 	k := &s.candidates[c]
 	*k = candidate{hasCalled: true, hasWatcher: k.hasWatcher}

@@ -16,8 +16,8 @@ import (
 
 const ttl = 10 * time.Second
 
-// mortal returns a load in which each candidate has stood and the leaders of the first two offices
-// are due to die. The TTL of sessions is the constant ttl.
+// mortal returns a load in which each candidate has stood for election and the leaders of the first
+// two offices are due to die. The TTL of sessions is the constant ttl.
 func mortal(t *testing.T, app Application, way int) *scripted {
 	t.Helper()
 	return mortalFor(t, app, way, ttl)
@@ -77,10 +77,10 @@ func everyWay(t *testing.T, do func(t *testing.T, app Application, way int)) {
 	}
 }
 
-// A dead leader sends nothing and ignores events. When the next leader is elected, three time spans
-// end: from when the old leader was due to die, from when it died, and from when its session may
-// have ended. The dead leader then stands again with a new session. The calls that it makes for
-// this do not count as calls of the failover.
+// A dead leader sends nothing and ignores events. Three time spans end when the next leader is
+// elected. They began when the old leader was due to die, when it died, and when its session may
+// have ended. The dead leader then stands for election again, with a new session. Its calls for
+// this purpose do not count as calls of the failover.
 func TestDeadLeaderIsReplaced(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		s := mortal(t, app, way)
@@ -160,8 +160,8 @@ func spannedBy(s *scripted) (of []uint64) {
 }
 
 // perFailover returns the number of calls of each kind in a failover. These are the calls in a
-// handover with one candidate fewer, without the resignation. The next leader also ends its own
-// watcher, while a leader that resigns no longer has one.
+// handover with one candidate fewer, without the resignation. In addition, the next leader ends its
+// own watcher. A leader that resigns no longer has a watcher.
 func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	left := float64(c.Candidates - 1)
 	for call, each := range w.CallsPerHandover(left) {
@@ -179,8 +179,8 @@ func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	return n
 }
 
-// If a candidate becomes leader while the dead leader's session must still be alive, it is a second
-// leader. After that session has ended, it is not.
+// A candidate that becomes leader while the dead leader's session must still be alive is a second
+// leader. A candidate that becomes leader after the end of that session is not.
 func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		for _, early := range []bool{true, false} {

@@ -19,7 +19,7 @@ func settings(of map[string]float64) application.Settings {
 }
 
 // The number of resignations agrees with the profile within 1 %. No resignation is due before an
-// office can have a leader, and each candidate stands once.
+// office can have a leader. The schedule contains one first attempt (Stand) for each candidate.
 func TestScheduleMatchesTheProfile(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for _, of := range []map[string]float64{nil, {electionsKey: 300, candidatesKey: 2, tenureKey: 1}, {electionsKey: 1, tenureKey: 0.1}} {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// standing returns a load in which each candidate has stood. The result `resign` is the number of
-// the first resignation, which is the next scheduled operation.
+// standing returns a load in which each candidate has stood for election. The result `resign` is
+// the number of the first resignation, which is the next scheduled operation.
 func standing(t *testing.T, app Application, way int) (s *scripted, resign uint64) {
 	t.Helper()
 	s = newScripted(t, app, way)
@@ -109,10 +109,11 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 	}
 }
 
-// A candidate renews its own lease before the load reports it as a second leader, if the lease may
-// have expired, or if its expiry time is unknown while the other leader's lease is valid. If the
-// expiry time of the first leader's lease is unknown, the load does not report a second leader. If
-// the first leader's lease has expired, the office counts as vacant from the end of that lease.
+// Before the load reports a candidate as a second leader, the candidate renews its own lease in two
+// cases: if this lease may have expired, or if its expiry time is unknown and the other leader's
+// lease is valid. If the expiry time of the first leader's lease is unknown, the load does not
+// report a second leader. If the first leader's lease has expired, the office counts as vacant from
+// the end of that lease.
 func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 	const at = int64(time.Minute)
 	for _, test := range []struct {
@@ -312,7 +313,7 @@ func TestIgnoresAWatchOnAReplacedConnection(t *testing.T) {
 }
 
 // While renewals are unanswered, the lease's lifetime is counted from the time at which the oldest
-// of them was sent.
+// unanswered renewal was sent.
 func TestLeaseLivesSinceTheOldestRenewal(t *testing.T) {
 	s, _ := standing(t, Application{}, 1)
 	renew := func(at int64) {

@@ -54,7 +54,7 @@ func (s *source) setGrantCall() {
 }
 
 // handleRenewal handles the response to a renewal. If `planned` is false, the candidate was waiting
-// for the renewal, and stands now.
+// for the renewal, and now stands for election.
 func (s *source) handleRenewal(c int, ev *store.Event, planned bool) kv.Outcome {
 	switch {
 	case s.leases == nil:
@@ -92,7 +92,8 @@ func (s *Script) shortenSessions(granted int64) {
 	}
 }
 
-// storeLease stores the lease in a response: either its ID, or its name as two numbers.
+// storeLease stores the lease that a response contains: either the lease's ID, or its name as two
+// numbers.
 func (s *source) storeLease(c int, ev *store.Event) {
 	s.leases[c] = ev.Count
 	if s.way.Recipe == SessionRace {

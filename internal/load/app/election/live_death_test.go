@@ -45,8 +45,8 @@ func TestLeaderDeathsOnZooKeeper(t *testing.T) {
 	}
 }
 
-// The leases of dead leaders expire. The dead candidates stand again with new leases, so that each
-// candidate has a key at the end.
+// The leases of dead leaders expire. The dead candidates stand for election again with new leases,
+// so that each candidate has a key at the end.
 func TestLeaderDeathsOnEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: leases live for 10 s")
@@ -117,8 +117,8 @@ func row(t *testing.T, res *load.Result, name string) *measure.Calls {
 
 // checkFailovers checks a load in which leaders die. No call fails. Each dead leader has a
 // successor, which is elected no earlier than the dead leader's session can have ended. The other
-// offices hand over as usual. Each candidate stands once, and each dead candidate stands once more.
-// The loss of leaders causes further calls.
+// offices are handed over as usual. Each candidate stands for election once, and each dead
+// candidate does so a second time. The loss of leaders causes further calls.
 func checkFailovers(t *testing.T, res *load.Result, least time.Duration, stand string) {
 	t.Helper()
 	m := res.Measured

@@ -24,7 +24,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// patience is the timeout of waits whose duration no test measures.
+// patience is a timeout for waits. No test measures how long these waits take.
 const patience = 2 * time.Minute
 
 // both holds the two applications.

@@ -10,8 +10,8 @@ import (
 // ephemeralQueue imitates Curator's LeaderLatch. Each candidate creates a sequential ephemeral node
 // and lists all nodes. It is leader if its own node has the lowest number. Otherwise it watches the
 // node that precedes its own, and lists the nodes again when that node is deleted. A node's name
-// contains the candidate's name, so that the candidate recognizes a node that a failed call created
-// (Curator's protection).
+// contains the candidate's name, so that the candidate recognizes a node that a failed call
+// created. Curator calls this feature protection.
 type ephemeralQueue struct{ names *nodeList }
 
 const latchInfix = "-latch-"

@@ -7,15 +7,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// All candidates stand for the first time within the duration `entryPeriod` after the start. The
-// first resignation is due no earlier than the duration `firstResignation` after the start.
+// All candidates make their first attempt (Stand) within the duration `entryPeriod` after the
+// start. The first resignation is due no earlier than the duration `firstResignation` after the
+// start.
 const (
 	entryPeriod      = 500 * time.Millisecond
 	firstResignation = time.Second
 )
 
 // ReturnDelay is the time from the election of the next leader to the return of the dead leader,
-// which then stands as a new candidate.
+// which then stands for election as a new candidate.
 const ReturnDelay = 3 * time.Second
 
 // Entry is a call whose due time does not depend on the store: a candidate's first attempt, or the
@@ -34,8 +35,8 @@ type Schedule struct {
 }
 
 // NewSchedule returns the schedule of a load, which depends only on the configuration, the way and
-// the length. An office whose leader dies has no resignations between the death and the dead
-// leader's return.
+// the length. An office whose leader dies has no resignations from shortly before the death until
+// the dead leader has returned.
 func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	s := &Schedule{Config: c}
 	r := rand.New(rand.NewPCG(c.Seed, 0x656c))
@@ -67,8 +68,8 @@ func (c *Config) maxFailoverTime(w *Way) time.Duration {
 }
 
 // minWindow returns the minimum length of a window in which leaders die. Each of these leaders must
-// be elected and keep its session alive before it dies. After its return, the window must continue
-// for a second.
+// be elected and keep its session alive before it dies. After the dead leaders have returned, the
+// window must continue for one more second.
 func (c *Config) minWindow(w *Way) time.Duration {
 	_, every := w.KeepAlive(c)
 	return firstResignation + every + c.maxFailoverTime(w) + time.Second

@@ -57,7 +57,7 @@ func (s *source) callOf(n uint64) Call {
 // plannedRenewal is a scheduled renewal of a session. No candidate waits for such a renewal.
 const plannedRenewal = NumCalls
 
-// isPlannedRenewal reports whether an operation is a scheduled renewal (plannedRenewal).
+// isPlannedRenewal reports whether an operation is a scheduled renewal (see plannedRenewal).
 func isPlannedRenewal(n uint64) bool {
 	return n&promptMark != 0 && Call(n>>candidateBits&0xf) == plannedRenewal
 }
@@ -166,7 +166,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	default:
 		s.stepDown(c, false, k.due)
 	}
-	k.resignationDue = 0 // a leader that stands instead of resigning stays in office
+	k.resignationDue = 0 // a leader whose call is not the resignation remains leader
 	return encodeReference(c, callMade)
 }
 
@@ -218,7 +218,7 @@ func (s *source) OperationFailed(n uint64) {
 	}
 	c := s.candidateOf(n)
 	if c == none || isPlannedRenewal(n) {
-		return // Ended handles a lease that has ended
+		return // OperationEnded handles a lease that has ended
 	}
 	if k := &s.candidates[c]; k.busy {
 		s.setNextCall(c, s.recipe.retryCall(s.Script, c, k.call), true)
@@ -299,7 +299,7 @@ func (s *source) HandleWatchEvent(ev *store.Event) {
 	s.recipe.handleChange(s.Script, c, ev.Version == 0 || s.way.WatchesSeparately)
 }
 
-// maxLeaderWait limits the wait, after the window, until each office has a leader.
+// maxLeaderWait limits how long the load waits, after the window, until each office has a leader.
 const maxLeaderWait = int64(10 * time.Second)
 
 // ExpectsMore implements engine.Reactive.

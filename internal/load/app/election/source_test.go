@@ -25,7 +25,7 @@ type scripted struct {
 	queues  [][]int32 // by office: the candidates, ordered by their numbers
 	numbers []int64   // by candidate: the number of its node
 	value   []byte
-	waiting []bool // by candidate: it waits for the deletion of the preceding candidate's node
+	waiting []bool // by candidate: whether it waits for the deletion of the preceding node
 	now     int64
 	op      store.Op
 	ev      store.Event
@@ -183,7 +183,7 @@ func (s *scripted) names(w int) []byte {
 }
 
 // No memory is allocated to create a call, to handle its response, to handle an event, or to record
-// them. Each handover takes the number of calls that the profile states.
+// a call or an event. Each handover takes the number of calls that the profile states.
 func TestElectionsDoNotAllocate(t *testing.T) {
 	settle.SkipUnderRace(t)
 	for _, app := range []Application{{}, {Queue: true}} {
@@ -273,7 +273,7 @@ func TestSecondLeaderIsAWrongResponse(t *testing.T) {
 
 // A failed call is repeated after a pause. A failed resignation is repeated only if the candidate's
 // node has a unique name. In a race, the node may belong to another candidate by then, so the
-// candidate stands instead.
+// candidate makes a Stand instead.
 func TestFailedCallsAreRepeated(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, want := newScripted(t, app, 0), Stand
@@ -324,7 +324,7 @@ func TestSessionNamesRoundTrip(t *testing.T) {
 }
 
 // A leader whose lease has expired because it was not renewed does not count as a second leader. A
-// leader whose lease has ended requests a new lease and stands with it.
+// leader whose lease has ended requests a new lease and stands for election with it.
 func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 	s := newScripted(t, Application{Queue: true}, 1)
 	for n, e := range s.schedule.Entries {

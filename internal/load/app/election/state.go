@@ -20,8 +20,8 @@ type Script struct {
 	prefix   string
 	calls    app.Tally
 	// handover is the time from when a leader was due to resign until the next leader learns that
-	// it is leader. vacant ends at the same time. It starts when the old leader ceased to be
-	// leader, either because it sent its resignation or for another reason.
+	// it is leader. vacant ends at the same time as handover. It starts when the old leader ceased
+	// to be leader, either because it sent its resignation or for another reason.
 	handover, vacant measure.Calls
 	deaths           leaderDeaths
 
@@ -38,7 +38,7 @@ type Script struct {
 	todo               todo
 
 	now       int64 // nanoseconds since the window opened
-	newLeader int   // the candidate that became leader by the current response, or none
+	newLeader int   // the candidate that the current response made leader, or none
 	// The leader whom the candidate `newLeader` replaced, if that leader had certainly not ceased
 	// to be leader; otherwise none.
 	replacedLeader     int
@@ -119,7 +119,7 @@ type office struct {
 	deadLeader         int32 // the dead leader
 	sessionAliveUntil  int64 // the dead leader's session is alive at least until this time; 0: unknown
 	deadConnectionLost bool  // the dead leader's connection was lost before sessionAliveUntil
-	deathDue           int64 // when a death became due that waits until a leader has no call in flight; 0: none
+	deathDue           int64 // when the pending death became due; 0: no death is pending
 }
 
 func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
@@ -142,9 +142,9 @@ func (s *Script) setNextCall(c int, call Call, later bool) {
 // noToken is used as the token if the response that makes a candidate leader contains no token.
 const noToken = -1
 
-// checkToken checks a leader's token. It must be higher than every earlier token for the office,
-// unless it is the leader's own token. If it is not, checkToken returns the text for a wrong
-// response. Otherwise it returns nil.
+// checkToken checks a leader's token. The token must be higher than every earlier token for the
+// office, or equal to the leader's own earlier token. If the token is too low, checkToken returns
+// the text for a wrong response. Otherwise it returns nil.
 func (s *Script) checkToken(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	if token <= o.token && (token < o.token || int(o.tokenHolder) != c) {
@@ -157,11 +157,13 @@ func (s *Script) checkToken(c int, token int64) (wrong []byte) {
 // becomeLeader records that a candidate learned from the current response that it is leader. The
 // parameter `token` is the fencing token with which the store numbers its leaders. If the response
 // is wrong, becomeLeader returns the text for a wrong response. Otherwise it returns nil. The
-// response is wrong if another candidate is leader that has not resigned and cannot have lost its
-// connection or lease, or if the token is not higher than all earlier tokens.
+// response is wrong in three cases: another candidate is leader, has not resigned, and cannot have
+// lost its connection, session or lease; the previous leader died, and its session must still be
+// alive; or the token is too low (see checkToken).
 //
 // If the candidate's own lease, and therefore its key, may have expired in the meantime,
-// becomeLeader ignores the response. The candidate then renews its lease and stands again.
+// becomeLeader ignores the response. The candidate then renews its lease and stands for election
+// again.
 func (s *Script) becomeLeader(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	hasOtherLeader := o.leader >= 0 && int(o.leader) != c
@@ -202,7 +204,7 @@ var (
 
 // stepDown records that a candidate is no longer leader, because it resigns or has lost its
 // connection or lease. It does nothing if the candidate was not leader. The parameter `due` is the
-// time at which the resignation or loss was due.
+// time at which the resignation was due, or the time of the loss.
 func (s *Script) stepDown(c int, planned bool, due int64) {
 	o := s.officeOf(c)
 	if int(o.leader) != c {
@@ -213,7 +215,8 @@ func (s *Script) stepDown(c int, planned bool, due int64) {
 }
 
 // vacate records that an office has no leader as of now, because its leader resigned, died or was
-// lost. The parameter `due` is the time at which this was due.
+// lost. The parameter `due` is the time at which the resignation or death was due, or the time of
+// the loss.
 func (o *office) vacate(planned bool, due, now int64) {
 	o.leader, o.vacant, o.planned, o.leaderDied, o.deadConnectionLost, o.lossDue, o.vacantSince = none, true, planned, false, false, due, now
 }
@@ -234,10 +237,10 @@ func (s *Script) expireLeader(o *office) {
 // sessionMustBeAlive reports whether the session of a candidate whose connection is not lost must
 // still be alive. A member that is cut off from the others continues to respond to pings until it
 // drops its clients (Way.IsolatedReplyTime). The session's timeout, however, runs from the latest
-// ping that the other members learned of. If the timeout is longer than Way.IsolatedReplyTime, the
-// session cannot have expired. Otherwise the session is certain to be alive only until the timeout
-// has passed since the candidate's latest acknowledged write, which a majority of the members
-// knows.
+// ping that the other members learned of. If the timeout minus the interval between pings is at
+// least Way.IsolatedReplyTime, the session cannot have expired. Otherwise the session is certain to
+// be alive only until the timeout has passed since the candidate's latest acknowledged write, which
+// a majority of the members knows.
 func (s *Script) sessionMustBeAlive(c int) bool {
 	if s.leases != nil || s.sessionTTL == 0 {
 		return true
@@ -271,7 +274,8 @@ func (s *Script) beginHandover(c int, due int64) {
 	}
 }
 
-// countVacancy counts the time until the new leader c learned that it is leader.
+// countVacancy counts the time for which the office had no leader. This time ends when the new
+// leader c learned that it is leader.
 func (s *Script) countVacancy(c int, at int64) {
 	o := s.officeOf(c)
 	if !o.vacant {

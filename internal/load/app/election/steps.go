@@ -14,9 +14,9 @@ import (
 // Keys are numbered as follows. An office's key has the office's number. If keys are named after
 // leases, the key for a candidate's first lease has the candidate's number. Keys for later leases
 // have the following numbers, in the order in which the leases were granted. The number of a
-// sequential node consists of the office's number in the upper bits (nodeShift) and the node's own
-// number in the lower bits. Sequential nodes are not known in advance, so each office is listed
-// after the load (readBack).
+// sequential node consists of the office's number in the upper bits (see nodeShift) and the node's
+// own number in the lower bits. Sequential nodes are not known in advance, so each office is listed
+// after the load (see readBack).
 
 // chronicle records the candidates' calls in the history that is verified after the load.
 type chronicle struct {
@@ -44,11 +44,12 @@ type candidateRecord struct {
 	key         app.EphemeralKey // its key, which is deleted when its session or lease ends
 	lease       app.Lease        // its lease
 	previousKey uint64           // the key that was bound to its previous lease
-	// When the previous lease was found to have ended; 0: this was not found, or it had no key.
+	// When the previous lease was found to have ended; 0: its end was not found, or the lease had
+	// no key.
 	leaseEndFound int64
 
 	hold           app.Hold // its hold of the office's lock
-	replacedHolder int      // 1 + the candidate that held the office when this one became leader; 0: none
+	replacedHolder int      // 1 + the office's holder when this candidate became leader; 0: none
 	mayReleaseLate bool     // a release without a response may still be executed and end a later hold
 
 	nodeNumber         int64  // number of its current node in a queue; 0: unknown

@@ -14,7 +14,7 @@ import (
 // leaseRecorder records elections with keys that are bound to leases. The call that creates a key
 // is a compare-and-set that requires that the key does not exist. The call that deletes a key is a
 // conditional delete. The candidate with the oldest key holds the office's lock from the time at
-// which it learns this until it gives up the office.
+// which it learns that its key is the oldest until it gives up the office.
 type leaseRecorder struct{ queue bool }
 
 func (leaseRecorder) usesLeases() bool { return true }

@@ -45,7 +45,7 @@ func (r *recordedLoad) name(of int) []byte { return AppendCandidate(nil, of, r.s
 // valueOf returns the identity of a value that a candidate writes.
 func valueOf(of, which uint64) uint64 { return which<<candidateBits | of }
 
-// of is a candidate for office 1. Each office has 4 candidates.
+// of is the number of a candidate for office 1. Each office has 4 candidates.
 const of = 6
 
 // The calls in a race for a node are recorded as operations that the verifier supports.

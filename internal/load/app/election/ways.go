@@ -128,8 +128,8 @@ const (
 
 // nodeSessionTTL is the session timeout that a load's connection requests
 // (internal/store/zookeeper). A server looks for expired sessions every nodeExpiryInterval. A
-// member that is cut off continues to respond for nodeIsolatedReplyTime: for five steps
-// (syncLimit), plus the half step after which a member reports its sessions to the leader.
+// member that is cut off continues to respond for nodeIsolatedReplyTime: for five ticks
+// (syncLimit), plus the half tick after which a member reports its sessions to the leader.
 const (
 	nodeSessionTTL        = 30 * time.Second
 	nodeExpiryInterval    = 2 * time.Second

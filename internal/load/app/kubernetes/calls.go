@@ -111,8 +111,8 @@ const (
 	compactInterval   = 5 * time.Minute // etcd-compaction-interval
 	leaseReuse        = time.Minute     // how long new events use the same lease
 	leaseObjects      = 1000            // maximum number of events that share a lease
-	smallListInterval = time.Second     // assumed: lists that must be as recent as the store
-	listInterval      = 5 * time.Minute // assumed: lists of all pods that bypass the cache
+	smallListInterval = time.Second     // assumed interval of lists that must be up to date
+	listInterval      = 5 * time.Minute // assumed interval of uncached lists of all pods
 	listPage          = 500             // client-go's default limit
 	pageDelay         = 50 * time.Millisecond
 
@@ -172,8 +172,7 @@ var removeSteps = []step{
 // masterCalls lists the calls with which an API server renews its entry in the list of API servers.
 var masterCalls = []Call{GetMasterLease, GrantMasterLease, UpdateMasterLease, ListMasterLeases}
 
-// maxStepsDuration is at least as long as the calls in created, and as long as the calls in
-// removed.
+// maxStepsDuration is an upper bound for the delays in createSteps and in removeSteps.
 const maxStepsDuration = 2 * time.Second
 
 // callsPerPod returns the number of calls of a given kind for each pod that is created and removed.

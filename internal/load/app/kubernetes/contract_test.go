@@ -29,8 +29,8 @@ const contractPackage = "go.etcd.io/etcd/tests/v3/robustness/coverage"
 // TestContract checks the load with etcd's own test of the contract between etcd and Kubernetes. It
 // sends the load to an etcd that traces each request, and passes the traces to etcd's test. That
 // test fails if it finds an unknown method, an unknown form of a call, or an unknown form of a key.
-// TestContract compiles etcd's test from the module with etcd's tests. That test reads a file in
-// Jaeger's format.
+// TestContract compiles etcd's test from the module that contains etcd's tests. The compiled test
+// reads the traces from a file in Jaeger's format.
 func TestContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: etcd's test of its contract is compiled")
@@ -86,7 +86,7 @@ type spans struct {
 	collector.UnimplementedTraceServiceServer
 
 	mu    sync.Mutex
-	since uint64 // earlier spans are dropped; in nanoseconds since 1970
+	since uint64 // spans that began before this time are dropped; in nanoseconds since 1970
 	got   []*trace.ResourceSpans
 }
 

@@ -25,8 +25,8 @@ type Application struct{}
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true, KeyPattern: keyNames(),
-		// The number of pods makes little difference: it only lengthens a listing every five
-		// minutes.
+		// The number of pods makes little difference: more pods make only one call longer, the
+		// listing that is sent every five minutes.
 		SizeParameters: []string{nodesKey, churnKey},
 		Parameters: []application.Parameter{
 			{Key: nodesKey, Meaning: "number of nodes", DifferenceName: "the nodes", Default: 1000, Min: 1, Max: 100_000},

@@ -8,7 +8,8 @@ import (
 // lists collects the keys in responses to listings, so that they can be verified.
 type lists struct {
 	chronicle *chronicle
-	// The collected responses are indexed by the operation's tag, because several can be in flight.
+	// The collected responses are indexed by the operation's tag, because several listings can be
+	// in flight.
 	responses []listResponse
 	// The memory of the last response, for reuse. There are many tags and a listing of all pods is
 	// long, so not every tag keeps its own memory.

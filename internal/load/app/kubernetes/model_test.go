@@ -30,7 +30,7 @@ func record(t *testing.T) *recorded {
 	r.Script = NewWithConfig(Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListInterval: 2 * time.Second}, app.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
 	r.to = storetest.NewRecording(t)
 	c := r.NewKeyRecorder(&r.to.Recorder)
-	c.(*chronicle).entryExpiryRecorded = true // TestEarlierLeaseMayExpire checks what happens if this is unset
+	c.(*chronicle).entryExpiryRecorded = true // for the value false, see TestEarlierLeaseMayExpire
 	r.source, r.chronicle = r.Source(), c
 	return r
 }

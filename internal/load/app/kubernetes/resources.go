@@ -10,7 +10,7 @@ import (
 type Resource uint8
 
 // These resources have objects in this load. The API server also watches and counts other resources
-// (idleResources).
+// (see idleResources).
 const (
 	Nodes Resource = iota
 	Leases

@@ -113,7 +113,7 @@ func (m *scheduleBuilder) addRepeated() {
 	m.addPeriodic(statusInterval, Status, 0)
 	for at := m.compactInterval(); at < m.length; at += m.compactInterval() {
 		m.add(at, MarkCompaction, 0)
-		// The first MarkCompaction reads the revision up to which the next one compacts.
+		// The first MarkCompaction reads the revision up to which the first Compact compacts.
 		if at > m.compactInterval() && !m.Uncompacted {
 			m.add(at+10*time.Millisecond, Compact, 0)
 		}

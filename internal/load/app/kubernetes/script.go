@@ -43,7 +43,7 @@ type Script struct {
 	lists        *lists // nil if responses are not verified
 }
 
-// leaseState tracks a lease that a new lease regularly replaces.
+// leaseState tracks a lease that is regularly replaced by a new lease.
 type leaseState struct {
 	pendingGrant uint32 // 1 + the number of the call that requests a new lease; 0: none
 	lease        int64

@@ -8,8 +8,8 @@ import (
 )
 
 // progressInterval is the interval between progress requests. The watch streams take turns: each
-// request is sent on the next stream. The interval equals the interval of the listings that depend
-// on progress.
+// request is sent on the next stream. The interval equals smallListInterval. After such a listing,
+// the API server's cache requests progress until it has reached the revision in the response.
 const progressInterval = time.Second
 
 // WatchPlan implements app.Script. The API server's cache watches each resource on a separate
@@ -46,7 +46,7 @@ func (s *Script) WatchPlan() *watch.Plan {
 	return w
 }
 
-// eventIdentifier finds a watch event's object, and the call that wrote the event.
+// eventIdentifier finds a watch event's object, and the call that caused the event.
 type eventIdentifier struct {
 	script     *Script
 	resources  []Resource
@@ -64,9 +64,9 @@ func (w *eventIdentifier) Number(watcher uint32, key []byte) (uint64, bool) {
 	return uint64(number), ok
 }
 
-// WriteNumber finds the call that wrote an event. It reads the number of the call from the event's
-// value. The removal of a pod has no value, so its call is found by the pod. This is possible
-// because each pod is deleted only once.
+// WriteNumber returns the number of the call that caused an event. It reads this number from the
+// event's value. The removal of a pod has no value, so its call is found by the pod. This is
+// possible because each pod is deleted only once.
 func (w *eventIdentifier) WriteNumber(ev *store.Event) (uint64, bool) {
 	if ev.Watcher == w.compaction {
 		callNumber := max(w.script.pendingMark, w.script.latestMark)

@@ -36,8 +36,8 @@ func TestAgainstConsul(t *testing.T) {
 	res := send(t, consul.New(), endpoint, c, 28*time.Second)
 	ended(t, &c, res, 7)
 	w := res.Measured.Watching
-	// Each of the two queries in a cluster reports the new leader. It also reports the deletion of
-	// the leader's key, unless another member takes the key before the query returns.
+	// Each of the two queries in a cluster reports the new leader. Each query also reports the
+	// deletion of the leader's key, unless another member takes the key before the query returns.
 	if w == nil || w.Watchers != 40 || w.Expected != uint64(2*c.LeaderFailures) || w.Delivered < w.Expected || w.Delivered > 2*w.Expected ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
 		t.Errorf("watch totals %+v", w)

@@ -30,9 +30,9 @@ func TestAgainstZooKeeper(t *testing.T) {
 	c := data.Config{Way: data.Nodes, Clusters: 20, Members: 3, WrittenClusters: 15, LeaderFailures: 6, LoopWait: time.Second, TTL: 10 * time.Second, RetryTimeout: time.Second, Seed: 3}
 	res := send(t, zookeeper.New(), endpoint, c, 20*time.Second)
 	ended(t, &c, res, 10)
-	// Each watcher reports the first leader and, after a failover, the new leader. It also reports
-	// the deletion of the leader's key, unless the key exists again when the member sets its next
-	// watch.
+	// Each watcher reports the first leader and, after a failover, the new leader. Each watcher
+	// also reports the deletion of the leader's key, unless the key exists again when the member
+	// sets its next watch.
 	w, reported := res.Measured.Watching, uint64(c.MemberCount()+c.LeaderFailures*c.Members)
 	if w == nil || w.Watchers != c.MemberCount() || w.Expected != reported || w.Delivered+w.Coalesced < reported || w.Delivered > reported+uint64(c.LeaderFailures*c.Members) ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {

@@ -128,8 +128,8 @@ func sent(t *testing.T, st store.Store, endpoint string, c data.Config, length t
 	return load.Run(t.Context(), w, a, load.Reports{})
 }
 
-// All leases are revoked during the load. Each member's next renewal fails. The following renewal
-// requests a new lease, and the member's key is then bound to the new lease.
+// All leases are revoked during the load. Each member's next renewal fails. With the renewal after
+// that, the member requests a new lease. Its key is then bound to the new lease.
 func TestMembersReplaceRevokedLeases(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	cl, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})

@@ -22,8 +22,8 @@ type locks struct {
 // sessionName is the name of a session, which is a UUID.
 type sessionName [36]byte
 
-// A session lives for twice the TTL that was requested, so Patroni requests half of the TTL. A lock
-// can be acquired 1 ms after the end of the session that held it.
+// A session lives for twice the requested TTL, so Patroni requests half of the configured TTL. A
+// lock can be acquired 1 ms after the end of the session that held it.
 const (
 	ttlFactor = 2
 	lockDelay = 1 // ms
@@ -65,7 +65,7 @@ func (s *source) sessionNumber(name sessionName) int64 {
 	return name.numbers()[0]
 }
 
-// namedLease is the lease in a call that identifies the session by its name.
+// namedLease is the value of call.Part.Lease in a call that identifies the session by name.
 const namedLease = 1
 
 func (w *locks) grant(s *source, op *store.Op) bool {
@@ -109,7 +109,7 @@ func (w *locks) grantedIn(ev *store.Event) int64 {
 // TTL.
 func (w *locks) lifetime() time.Duration { return w.requestedTTL() * time.Second }
 
-// requestedTTL returns the TTL that a session requests, in seconds.
+// requestedTTL returns the TTL, in seconds, that is requested for a session.
 func (w *locks) requestedTTL() time.Duration {
 	return (w.ttl + ttlFactor*time.Second - 1) / (ttlFactor * time.Second)
 }

@@ -69,8 +69,8 @@ func (s *Script) NewKeyRecorder(recorder *history.Recorder) app.KeyRecorder {
 	for m := range c.members {
 		cluster, member, r := m/s.Members, m%s.Members, &c.members[m]
 		r.ownKey.Number, r.leaderKey.Number = s.keyNumber(cluster, MemberKey(member)), s.keyNumber(cluster, Leader)
-		// The keys were written before the load. The earliest possible time is that of the grant of
-		// the lease.
+		// The keys were written before the load, with leases that were also granted before the
+		// load.
 		if c.hasLeases {
 			r.lease.ID = held[m*len(held)/len(c.members)]
 			r.ownKey.MayExist, r.leaderKey.MayExist = true, member == 0
@@ -186,8 +186,8 @@ func (c *chronicle) recordRace(m int, lease int64, clusterStart bool, o *history
 		return
 	}
 	if o.Outcome == kv.Conflict {
-		// The key need not exist: after the end of a session, its lock cannot be acquired for a
-		// while.
+		// The conflict does not show that the key exists: after the end of a session, its lock
+		// cannot be acquired for a while.
 		if o.Read = history.UnknownValue; s.Way == Locks {
 			o.Expected = history.UnknownRevision
 		}

@@ -10,9 +10,9 @@ import (
 type values struct{ key, value []byte }
 
 // identity returns a number that identifies the write of a key's value. For most keys, the number
-// identifies the call, which the log position in the value shows. For a leader's key, it identifies
-// the member. If the load does not write the key, the identity is that of the preloaded value. The
-// identity of a damaged value is keys.NoIdentity.
+// identifies the call, and is derived from the log position in the value. For a leader's key, the
+// number identifies the member. If the load does not write the key, the identity is that of the
+// preloaded value. The identity of a damaged value is keys.NoIdentity.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s, v := c.script, &c.values
 	each := uint64(s.KeysPerCluster()) // #nosec G115 -- a count

@@ -26,8 +26,8 @@ func (w *nodes) fill(s *source, e Entry, k Key, member int, op *store.Op) {
 		if e.Key == FirstMember {
 			s.key = append(s.key, MemberPath...)
 		}
-		// The request is the same, but it is sent as a call, so that the names in the response are
-		// passed to the history.
+		// If a history is recorded, the same request as below is sent as a call, so that the names
+		// in the response are passed to the history.
 		if s.chronicle != nil {
 			s.setCall(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
 			op.Call = &s.call

@@ -32,9 +32,9 @@ func (h *observed) formOfCall() string {
 	return said
 }
 
-// loopsOf returns a member's loops in order. Each loop starts with the renewal of the lease or, if
-// members read the cluster, with this read. Pings and watch requests are omitted, because they are
-// not synchronized with the loops.
+// loopsOf returns a member's loops in order. Each loop starts with a read of the cluster or, if
+// members do not read the cluster, with the renewal of the lease. Pings and watch requests are
+// omitted, because they are not synchronized with the loops.
 func loopsOf(all []observed, who string, way data.Way) (loops [][]observed) {
 	begin := "read cluster"
 	if way == data.Leases {
@@ -68,7 +68,7 @@ func lastWith(loops [][]observed, call string) int {
 // failover maps the name of a loop, such as "the winner's race", to the calls in that loop.
 type failover map[string][]string
 
-// raceSuffix is the end of the name of the call with which a member races.
+// raceSuffix is the suffix in the names of the calls with which members race.
 const raceSuffix = " leader"
 
 // races reports whether a loop contains the call with which a member races.

@@ -39,7 +39,7 @@ func (o *overheard) listen(t *testing.T, to string, tapped store.TapProvider) st
 	o.t, o.began = t, time.Now()
 	r := passive.NewRelay(passive.RelayConfig{
 		MemberAddress: to, Tap: passive.TapConfig{Provider: tapped, Redactor: &call.Redactor{}, Sink: o},
-		// Say ignores the reports about connections of clients that die.
+		// Notify ignores the reports about the connections of clients that die.
 		Now: func() int64 { return int64(time.Since(o.began)) }, Notify: func(string) {},
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -34,8 +34,8 @@ type Schedule struct {
 }
 
 // promotionDelay is the time from the deletion of the leader's key to the winner's first loop as a
-// normal leader. This time was measured and is the duration of PostgreSQL's promotion. Just before
-// that loop, the winner reports its promotion in the store, even if its database is not written to.
+// normal leader. This time is the measured duration of PostgreSQL's promotion. Just before that
+// loop, the winner reports its promotion in the store, even if its database is not written to.
 const promotionDelay = 1800 * time.Millisecond
 
 // sessionExpiryInterval is the maximum time from the timeout of a connection's session to the
@@ -77,11 +77,11 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 }
 
 // LeaderDeath returns the time at which the leaders die in a load of the given length. After this
-// time, the load is long enough for the expiry of the last lease and for one more loop. LeaderDeath
-// returns 0 if no leader dies or the load is too short.
+// time, the load continues until the last lease has expired, and for at least one more loop.
+// LeaderDeath returns 0 if no leader dies or the load is too short.
 func (c *Config) LeaderDeath(length time.Duration) time.Duration {
 	rest := length - c.TTL - c.LoopWait - promotionDelay
-	if c.Way == Nodes { // the last sign of life is a ping, and the store looks for expired sessions in steps
+	if c.Way == Nodes { // a ping is the last sign of life, and sessions expire only at ticks
 		rest -= c.LoopWait + sessionExpiryInterval
 	}
 	if c.LeaderFailures == 0 || rest <= c.LoopWait {

@@ -5,8 +5,8 @@ import "time"
 // These delays in the way Locks were observed with Patroni 4.1.5 on loopback. A member first reads
 // the cluster, then renews its session, and then writes its keys, one call after the other. A
 // replica's loop starts when the replica's query for the leader's key returns. If the key changes,
-// the query returns immediately. Otherwise it returns after the requested wait plus a random delay,
-// which the store adds and which is up to a sixteenth of the wait.
+// the query returns immediately. Otherwise it returns after the requested wait plus a random delay.
+// The store adds this delay, which is up to a sixteenth of the wait.
 const (
 	lockCallInterval = 3 * time.Millisecond
 	// stateQueryTime is the time for which a racing member asks the other members for their states.
@@ -16,7 +16,7 @@ const (
 )
 
 // QueryWait returns the wait that a query must request so that it returns once per loop on average.
-// Patroni itself requests the time until its next loop.
+// Patroni itself requests a wait until its next loop.
 func (c *Config) QueryWait() time.Duration {
 	return c.LoopWait * (2 * waitJitter) / (2*waitJitter + 1)
 }

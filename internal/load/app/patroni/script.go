@@ -95,16 +95,16 @@ func (s *Script) WatchPlan() *watch.Plan {
 	return p
 }
 
-// eventIdentifier finds a watch event's key, and the call that wrote the event.
+// eventIdentifier finds a watch event's key, and the call that caused the event.
 type eventIdentifier struct{ *Script }
 
 func (w *eventIdentifier) Number(_ uint32, key []byte) (uint64, bool) {
 	return w.Config.Number(w.prefix, key)
 }
 
-// WriteNumber returns the call that wrote a value, if the value identifies the call. It also
-// notices the deletion of a leader's key. If a lease expires, each watcher in the cluster receives
-// an event that does not belong to any call.
+// WriteNumber returns the number of the call that wrote the value in an event, if the value
+// identifies the call. It also notices the deletion of a leader's key. If a lease expires, each
+// watcher in the cluster receives an event that does not belong to any call.
 func (w *eventIdentifier) WriteNumber(ev *store.Event) (uint64, bool) {
 	number, ok := w.Config.Number(w.prefix, ev.Key)
 	if !ok {

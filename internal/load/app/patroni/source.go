@@ -79,7 +79,8 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 // memberShift is the bit position of the member in an operation's reference.
 const memberShift = 48
 
-// write stores the value that a member's call writes in s.value, and returns the key to write.
+// write determines the value and the key that a member's call writes. It stores the value in
+// s.value and returns the key.
 func (s *source) write(e Entry, member int, n uint64) (k Key) {
 	cluster, leads := int(e.Cluster), int(s.leaders[e.Cluster]) == member
 	s.value = s.value[:0]
@@ -114,8 +115,8 @@ func (s *source) addGuard(guard call.Part) {
 	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 }
 
-// keepList makes a read of several keys pass these keys to the history, if the load records a
-// history.
+// keepList is used for a read of several keys. If the load records a history, keepList ensures that
+// the keys in the response are passed to the history.
 func (s *source) keepList(op *store.Op) {
 	if s.chronicle != nil {
 		s.list = store.RangeOp{KeysOnly: op.Call.Parts[0].Flags&call.KeysOnly != 0, Keys: &s.chronicle.lists}
@@ -233,15 +234,16 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// noteWrite records an acknowledged write on the board, so that the watchers are expected to report
-// it.
+// noteWrite records an acknowledged write in s.board, because the watchers must report this write.
+// It does nothing if watch events contain the current state instead of each change.
 func (s *source) noteWrite(e Entry, k Key) {
 	if !s.reportsStates {
 		s.board.Acknowledge(uint64(int(e.Cluster)*s.KeysPerCluster() + int(k)))
 	}
 }
 
-// noteLeader records the acknowledged election of a leader. Watchers of states must report it.
+// noteLeader records the acknowledged election of a leader. Watchers whose events contain the
+// current state must report this election.
 func (s *Script) noteLeader(_ kv.Kind, ref uint64, sent int64, ev *store.Event) {
 	if e := s.schedule.Entries[ref&(1<<memberShift-1)]; e.Call == Race && ev.Outcome == kv.OK {
 		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.KeysPerCluster()+int(Leader)), sent)

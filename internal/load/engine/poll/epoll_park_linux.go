@@ -38,7 +38,7 @@ func (p *epoll) canPark() bool {
 // loop do not wake another thread. The zero value is ready for use.
 type parker struct {
 	file        *os.File
-	fd          int // descriptor of file (file.Fd must not be called: it could make reads block)
+	fd          int // descriptor of `file` (file.Fd must not be called: it could make reads block)
 	raw         syscall.RawConn
 	ready       func(fd uintptr) bool
 	event       unix.EpollEvent

@@ -11,7 +11,7 @@ import (
 )
 
 // takeFD returns a duplicate of a connection's file descriptor in non-blocking mode, and closes the
-// connection. Otherwise every packet would also wake Go's network poller.
+// connection. If the connection stayed open, every packet would also wake Go's network poller.
 func takeFD(c net.Conn) (int, error) {
 	defer func() { _ = c.Close() }()
 	s, ok := c.(syscall.Conn)
@@ -35,9 +35,9 @@ func takeFD(c net.Conn) (int, error) {
 }
 
 // readFD reads from a socket into b, which must not be empty. It returns the same errors as
-// Poller.Read. It makes the system call without involving Go's scheduler (decision 0001). readFD
-// and writeFD use recv and send, which skip some work that read and write do for files. That work
-// is about 5 % of an operation's system time.
+// Poller.Read. It makes the system call without involving Go's scheduler (see decision 0001).
+// readFD and writeFD use recv and send, which skip some work that read and write do for files. That
+// work is about 5 % of an operation's system time.
 func readFD(fd int, b []byte) (int, error) {
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0, 0, 0)

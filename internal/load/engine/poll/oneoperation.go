@@ -30,7 +30,7 @@ func (d Dialer) RunOperation(ctx context.Context, endpoint string, codecs store.
 	defer func() { _ = socket.Close() }()
 	conn := socket
 	if s != nil {
-		s.handshaken = false // crypto/tls continues to use the socket itself
+		s.handshaken = false // crypto/tls continues to use the socket directly
 		conn = s.tls
 	}
 	// If ctx is canceled, end a pending read or write.

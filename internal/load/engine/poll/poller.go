@@ -33,9 +33,9 @@ const (
 	Dialed                      // Dial has ended; Ready.Err is nil if it succeeded
 )
 
-// Poller provides a loop with a clock, with sockets, and with a way to wait for them. Only the
-// loop's goroutine may call the methods; only Wake may be called by any goroutine. Times are in
-// nanoseconds on a monotonic clock that all loops share.
+// Poller provides a loop with a clock, with sockets, and with a way to wait for them. Any goroutine
+// may call Wake. Only the loop's goroutine may call the other methods. Times are in nanoseconds on
+// a monotonic clock that all loops share.
 //
 // A loop uses it like this:
 //
@@ -67,7 +67,7 @@ type Poller interface {
 	// Wake ends the current or the next Wait. Any goroutine may call it.
 	Wake()
 	// Attach prepares the calling goroutine, which will run the loop. It returns the operating
-	// system's ID for its thread, or 0 if it has no fixed thread.
+	// system's ID for the goroutine's thread, or 0 if the goroutine has no fixed thread.
 	Attach() int
 	// Release closes all connections and frees all other resources of the poller.
 	Release()
@@ -76,8 +76,8 @@ type Poller interface {
 // BeatPoller is an optional interface of a Poller that can end Wait at regular intervals without a
 // system call per interval.
 type BeatPoller interface {
-	// SetBeat makes Wait return at each multiple of `period` (in nanoseconds), too. A period of 0
-	// turns this off. SetBeat reports whether the system supports beats.
+	// SetBeat makes Wait return also at each multiple of `period` (in nanoseconds). A period of 0
+	// turns the beat off. SetBeat reports whether the system supports beats.
 	SetBeat(period int64) bool
 }
 
@@ -92,8 +92,9 @@ type TimestampPoller interface {
 // RunDelayPoller is an optional interface of a Poller whose system measures how long a thread was
 // ready to run but had no CPU.
 type RunDelayPoller interface {
-	// RunDelay returns how long the thread that called Attach has been ready to run but had no CPU,
-	// in nanoseconds since the thread started. ok is false if the system does not provide it.
+	// RunDelay returns the total time, since the thread started, for which the thread that called
+	// Attach was ready to run but had no CPU. The time is in nanoseconds. ok is false if the system
+	// does not provide this time.
 	RunDelay() (ns int64, ok bool)
 }
 

@@ -31,9 +31,9 @@ type portableConn struct {
 	in         []byte // read from the socket, but not yet by the loop
 	err        error
 	out        []byte     // passed to the writer, but not yet written
-	refused    bool       // Write refused bytes, and the writer has taken none from out since then
-	bytesTaken *sync.Cond // signals that the loop took bytes from in
-	bytesAdded *sync.Cond // signals that the loop added bytes to out
+	refused    bool       // a call of Write refused bytes; since then, the writer took none
+	bytesTaken *sync.Cond // signals that the loop took bytes from `in`
+	bytesAdded *sync.Cond // signals that the loop added bytes to `out`
 }
 
 // portableBuffer is the size limit of a connection's two buffers. One holds the bytes that were
@@ -89,7 +89,7 @@ func (p *portable) Wait(until int64, ready []Ready) []Ready {
 	return p.takeReady(ready)
 }
 
-// takeReady appends the connections in p.ready that are still open to `ready`.
+// takeReady appends to `ready` those connections in p.ready that are still open.
 func (p *portable) takeReady(ready []Ready) []Ready {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (p *portable) Dial(i int, endpoint string) {
 		defer cancel()
 		socket, s, err := p.dialer.dial(ctx, endpoint)
 		if s != nil {
-			s.handshaken = false // crypto/tls continues to use the socket itself
+			s.handshaken = false // crypto/tls continues to use the socket directly
 			socket = s.tls
 		}
 		p.mu.Lock()

@@ -30,7 +30,7 @@ type Dialer struct {
 }
 
 // dial connects and does the TLS handshake. It returns both the socket and the TLS state because
-// the poller uses the socket itself.
+// the poller uses the socket directly.
 func (d Dialer) dial(ctx context.Context, endpoint string) (net.Conn, *secured, error) {
 	access := store.Access{Dial: d.Connect}
 	socket, err := access.Connect(ctx, endpoint)

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// bracket returns `fail`, the lowest rate that failed, and `pass`, the highest tried rate below it.
-// A rate fails if its trials show that the objective does not hold. If no rate failed, `fail` is
-// +Inf. If no rate below `fail` was tried, `pass` is 0. Trials near the capacity may contradict
-// each other; Estimate takes such contradictions into account.
+// bracket returns `fail`, the lowest rate that failed, and `pass`, the highest tried rate below
+// `fail`. A rate fails if its trials show that the objective does not hold. If no rate failed,
+// `fail` is +Inf. If no rate below `fail` was tried, `pass` is 0. Trials near the capacity may
+// contradict each other; Estimate takes such contradictions into account.
 func (s *Search) bracket() (pass, fail float64) {
 	fail = math.Inf(1)
 	for i := range s.Trials {
@@ -27,7 +27,7 @@ func (s *Search) bracket() (pass, fail float64) {
 func (s *Search) counts(t *Trial) bool { return t.VoidReason == "" && t.Purpose != Settle }
 
 // usesForEstimates reports whether estimates use the trial. They also use a disturbed trial that
-// missed the objective, because it limits the amount by which the store itself missed the
+// missed the objective, because it shows by how much, at most, the store itself missed the
 // objective. If estimates ignored such trials, but used the disturbed trials that met the
 // objective, the estimated capacity would be too high.
 func (s *Search) usesForEstimates(t *Trial) bool {

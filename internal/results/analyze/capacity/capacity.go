@@ -54,8 +54,8 @@ type Trial struct {
 	Served  float64 // how many of the operations in Done were successful
 	Seconds []Second
 	// Disturbed is set if the generator was late or other programs used the CPUs. In such a trial,
-	// Second.CertainlyBad is a lower bound for the operations that the store made bad, and part of
-	// the backlog may have another cause than the store.
+	// Second.CertainlyBad is a lower bound for the operations that the store made bad, and the
+	// store may have caused only part of the backlog.
 	Disturbed bool
 	// VoidReason explains why the trial is not evidence about the store, as a sentence without the
 	// full stop. It is empty if the trial is evidence.
@@ -73,7 +73,7 @@ const (
 	// overloaded, whatever its rate is.
 	fewOperations = 10
 	// certainGrowthZ is the value of z in the Mann-Kendall test above which the backlog has a
-	// trend. Without a trend, z exceeds it in one of a thousand trials.
+	// trend. Without a trend, z exceeds this value in one of a thousand trials.
 	certainGrowthZ = 3.09
 )
 

@@ -40,7 +40,7 @@ func (s *Search) endPeriodOnChange() {
 }
 
 // estimateFrom returns the capacity that is estimated from the given trials only. The parameter
-// start is the time at which their period starts.
+// `start` is the time at which the period of these trials starts.
 func (s *Search) estimateFrom(trials []Trial, start float64) Interval {
 	one := *s
 	one.periods, one.Trials, one.start = nil, trials, start
@@ -51,8 +51,8 @@ func (s *Search) estimateFrom(trials []Trial, start float64) Interval {
 	return one.limitToEvidence(i)
 }
 
-// extendForPossibleChange checks whether the trials leave a change possible. If so, it extends the
-// interval to include the capacities before and after the change.
+// extendForPossibleChange extends the interval if the trials suggest that the capacity may have
+// changed. The extended interval includes the capacities before and after the possible change.
 func (s *Search) extendForPossibleChange(i *Interval) {
 	n := s.findChange(possibleChange)
 	if n == 0 {
@@ -76,7 +76,7 @@ func (s *Search) anyHeld() bool {
 }
 
 // findChange returns the index of the first trial after a change of the capacity. It returns 0 if
-// the evidence for a change is less than the required evidence.
+// the evidence for a change is less than `required`.
 func (s *Search) findChange(required float64) (first int) {
 	pass, fail := s.bracket()
 	if pass == 0 {
@@ -138,13 +138,12 @@ func (f *fit) change(low, high float64) (at int, gain float64) {
 	if at == 0 {
 		return 0, 0
 	}
-	const known = 4 // see excess
+	const known = 4 // see devianceRatio
 	chance := math.Max(1, (best+known)/(math.Max(float64(n)-4, 0)+known))
 	return at, (whole - best) / chance
 }
 
-// smallestDifference returns the index at which the difference to - from is smallest, and this
-// difference.
+// smallestDifference returns the index at which `to` minus `from` is smallest, and this difference.
 func smallestDifference(from, to *[changeSteps + 1]float64) (at, least float64) {
 	least = math.Inf(1)
 	for c := range to {

@@ -53,7 +53,7 @@ func (s *Search) capacityRange(pass, fail float64) (low, high float64) {
 
 // points returns the points for a goal at rates near the capacity. The result `crossed` reports
 // whether a trial missed the goal. Short trials, which only guide the search, are included only if
-// no longer trial missed the goal.
+// none of the longer trials missed the goal.
 func (s *Search) points(goal int, low, high float64) (points []point, crossed bool) {
 	for _, pointing := range []bool{false, true} {
 		points = points[:0]

@@ -39,11 +39,11 @@ type fit struct {
 
 // slopeValues holds those values of the points that depend on the slope of the line, for one slope.
 type slopeValues struct {
-	sizeRatio          float64   // ratio of the effective number of operations to that of the steepest line
+	sizeRatio          float64   // effective number of operations, divided by that for the steepest line
 	shares             []float64 // the share of bad operations of each point
 	selfLogLikelihoods []float64 // the log-likelihood of each share if the share is the true probability
-	// log odds of the lower bound for each share without disturbances; if the trial was not
-	// disturbed, the bound equals the share
+	// for each point, the log odds of the smallest share that is possible without the disturbance;
+	// if the trial was not disturbed, this is the share of the point
 	lowerLogOdds []float64
 }
 
@@ -112,8 +112,8 @@ func (f *fit) distance(l *line, k int, limit float64) (sum float64) {
 }
 
 // distanceAbove returns the deviance of the i-th point from a line with the k-th slope. The
-// parameter `above` is the distance of the point's rate above the capacity, in log odds; below the
-// capacity, it is negative.
+// parameter `above` states how far the point's rate is above the capacity, in log odds; it is
+// negative if the rate is below the capacity.
 func (f *fit) distanceAbove(i int, above float64, k int) (sum float64) {
 	p, of, slope := &f.points[i], &f.slopeValues[k], slopeAt[k]
 	var eta, norm float64

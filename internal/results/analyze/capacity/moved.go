@@ -42,12 +42,12 @@ func (s *Search) estimateDrift() driftRange {
 
 // unchangedProbability is the probability that must be reached before the search ends with an
 // interval: the probability that all values of a possibly drifting capacity are within this
-// interval. In simulations, the value 0.5 reports Found for more drifting stores, and the value 2/3
-// makes searches on stores without a drift 25 % longer.
+// interval. In simulations, more searches on drifting stores ended as Found with the value 0.5, and
+// searches on stores without a drift took 25 % longer with the value 2/3.
 const unchangedProbability = 0.55
 
-// staysWithin reports whether all values of the capacity during the search are within an interval
-// with sufficient probability.
+// staysWithin reports whether it is sufficiently probable that all values of the capacity during
+// the search are within an interval.
 func (s *Search) staysWithin(i Interval) bool {
 	likely := true
 	s.eachDrift(func(d *driftFit) { likely = likely && d.probabilityWithin(i) >= unchangedProbability })

@@ -92,8 +92,8 @@ func (s *Search) choosePlan() (Plan, bool) {
 	return s.refine()
 }
 
-// maxServedTrials is the number of overloaded trials after which their throughput provides no more
-// information about the capacity.
+// maxServedTrials limits the use of the throughput under overload. After more overloaded trials
+// than this, their throughput provides no new information about the capacity.
 const maxServedTrials = 2
 
 // rateBetween chooses a rate between a rate that held (pass) and a rate that failed (fail). The

@@ -53,8 +53,8 @@ func (s *Search) isNarrow(i Interval) bool {
 	return i.Width() <= s.Width || i.Upper-i.Lower <= 2*s.smallestStep()
 }
 
-// valueAtRate returns the rate (or the parameter's value) between low and high at which perSecond
-// operations become due per second.
+// valueAtRate returns the rate (or the parameter's value) between `low` and `high` at which the
+// number of operations that become due per second equals `perSecond`.
 func (s *Search) valueAtRate(perSecond, low, high float64) float64 {
 	if s.Parameter == nil {
 		return perSecond

@@ -10,10 +10,10 @@ import (
 
 // mostInformativeRate returns the rate at which a trial is expected to provide the most information
 // per unit of time about the capacity and its drift. The parameter `window` is the length of the
-// trial's window. The information is the mutual information between the trial's result and the
-// capacity, where the slope is unknown. (Kontsevich and Tyler, 1999, choose stimuli in the same way
-// to find a threshold and an unknown slope.) If no goal was missed, mostInformativeRate returns the
-// given rate.
+// trial's window. The information is measured as the mutual information between the trial's result
+// and the capacity, while the slope is unknown, too. (Kontsevich and Tyler, 1999, choose stimuli in
+// the same way to find a threshold and an unknown slope.) If no goal was missed,
+// mostInformativeRate returns the given rate.
 func (s *Search) mostInformativeRate(rate, window float64) float64 {
 	least := math.Inf(1)
 	s.eachDrift(func(d *driftFit) {
@@ -62,14 +62,14 @@ type belief struct {
 	slopeProbabilities [slopes]float64
 }
 
-// Numbers of capacities and of drifts that believe considers on each side of the best cell.
+// Numbers of capacities and of drifts that computeBeliefs considers on each side of the best cell.
 const (
 	beliefCapacities = 20
 	beliefDrifts     = 5
 )
 
-// computeBeliefs computes the beliefs about the capacity at a time, given in seconds since the
-// start of the search.
+// computeBeliefs computes the beliefs about the capacity at the time `at`, which is in seconds
+// since the start of the search.
 func (p *rateChooser) computeBeliefs(at float64) {
 	limit, all := p.maxDeviance(), 0.0
 	p.low, p.high = math.Inf(1), math.Inf(-1)
@@ -97,9 +97,9 @@ func (p *rateChooser) computeBeliefs(at float64) {
 	}
 }
 
-// information returns the information that a trial is expected to provide about the capacity and
-// its drift, in nats, and the probability of an overload. The parameter `x` is the logarithm of the
-// trial's rate.
+// information returns two results: the information that a trial is expected to provide about the
+// capacity and its drift, in nats, and the probability of an overload. The parameter `x` is the
+// logarithm of the trial's rate.
 func (p *rateChooser) information(x, window float64) (information, overload float64) {
 	next := point{n: math.Exp(x) * window, seconds: window}
 	var all [outcomes]float64

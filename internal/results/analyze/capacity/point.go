@@ -25,11 +25,11 @@ type point struct {
 	// variance is the variance of the number of bad operations, estimated from the one-second
 	// intervals. It is 0 if no or all operations were bad, or if the share is outside the band.
 	variance            float64
-	independentVariance float64 // value of variance if operations became bad independently
+	independentVariance float64 // the variance if operations became bad independently
 	overloaded          bool
 	// evidence that the backlog of an overload grew, as twice a log-likelihood ratio
 	growthEvidence float64
-	// growth of the backlog without an overload, as a share of the due operations
+	// growth of the backlog in a trial without an overload, as a share of the due operations
 	backlogGrowth float64
 }
 

@@ -32,10 +32,10 @@ func operationsPerCause(points []point, g Goal, slope float64) float64 {
 
 const priorSeconds = 3
 
-// causeGrowth returns the factor by which a single cause makes more operations bad if the share is
-// above the limit. A queue stays above a bound B for a time that depends on the remaining capacity
-// of the server, which is -log(share)/B: the time is inversely proportional to the square of this
-// capacity.
+// causeGrowth returns the number of operations that a single cause makes bad at the given share, as
+// a multiple of the number at the limit. The result is 1 if the share is not above the limit. A
+// queue stays above a bound B for a time that depends on the remaining capacity of the server,
+// which is -log(share)/B: the time is inversely proportional to the square of this capacity.
 func causeGrowth(share, limit float64) float64 {
 	if share <= limit {
 		return 1

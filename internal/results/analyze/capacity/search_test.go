@@ -178,14 +178,15 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 	}
 }
 
-// fixed returns the result of a search on a server without randomness. The function share returns
-// the share of bad operations at a rate. The generator is late at rates above maxRate, unless
-// maxRate is 0.
+// fixed returns the result of a search on a server without randomness. The parameter `share` is a
+// function that returns the share of bad operations at a rate. The generator is late at rates above
+// maxRate, unless maxRate is 0.
 func fixed(o Options, share func(rate float64) float64, maxRate float64) Result {
 	return searched(o, share, func(rate float64) bool { return maxRate > 0 && rate > maxRate })
 }
 
-// searched is the same as fixed, but the generator is late if the function late returns true.
+// searched does the same as fixed, but the generator is late at each rate for which `late` returns
+// true.
 func searched(o Options, share func(rate float64) float64, late func(rate float64) bool) Result {
 	s := New(o)
 	now := 0.0
@@ -321,8 +322,9 @@ func TestTriesALowerRateAfterAVoidTrial(t *testing.T) {
 	}
 }
 
-// The rate of the next trial is within the range that the trials have not decided yet: below a rate
-// that overloaded the store, even if few responses were bad, and not far below the rates that held.
+// The rate of the next trial is within the range in which the trials have not yet shown whether the
+// objective holds: below a rate that overloaded the store, even if few responses were bad, and not
+// far below the rates that held.
 func TestTriesInformativeRates(t *testing.T) {
 	s := New(someOptions())
 	for _, rate := range []float64{700, 1000, 1050, 1100, 1150} {

@@ -86,8 +86,8 @@ func (s *server) run(p Plan) (t Trial) {
 				t.Seconds[i].Bad[0]++
 			}
 		}
-		// count the operation in each second before whose end it arrived and after whose end it was
-		// done
+		// count the operation as in flight at the end of each second if it had arrived by then but
+		// was not done
 		if at >= t.StartTime-10 {
 			from := max(int(math.Ceil(at-t.StartTime)), 1)
 			for k := from; k <= whole && t.StartTime+float64(k) < free; k++ {
@@ -103,9 +103,9 @@ func (s *server) run(p Plan) (t Trial) {
 	return t
 }
 
-// disturb turns a trial into one that the generator disturbed: Bad counts the operations that were
-// bad by their observed times. Surely counts those whose time exceeds the bound by more than the
-// percentile's error that a verdict would report.
+// disturb turns a trial into one that the generator disturbed. Bad counts the operations that were
+// bad according to their observed times. CertainlyBad counts the operations whose observed time
+// exceeds the bound by more than the error that a verdict would report for the percentile.
 func (s *server) disturb(t *Trial, undisturbed, observed [][]float64) {
 	percentile := func(of [][]float64) float64 {
 		all := slices.Sorted(slices.Values(slices.Concat(of...)))
@@ -142,8 +142,8 @@ func disturbing(of func(uint64) *server, share float64) func(uint64) *server {
 	}
 }
 
-// changing returns servers whose capacity changes abruptly after a while, to between a third and
-// three quarters of its value or to 1.3 to 3.3 times its value.
+// changing returns servers whose capacity changes abruptly after a while. The new capacity is
+// between a third and three quarters of the old one, or 1.3 to 3.3 times the old one.
 func changing(of func(uint64) *server) func(uint64) *server {
 	return func(seed uint64) *server {
 		s := of(seed)
@@ -223,8 +223,8 @@ func steady(rng *rand.Rand, mu float64) *server {
 		truth: func(float64) float64 { return capacity }}
 }
 
-// link returns a server that is as fast as a store of large values over a slow network. fast
-// returns a server that is as fast as a store of small values on one machine.
+// link returns a server that is as fast as a store of large values over a slow network. The
+// function fast returns a server that is as fast as a store of small values on one machine.
 func link(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 4)), 550) }
 func fast(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 5)), 20_000) }
 

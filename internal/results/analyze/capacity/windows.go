@@ -42,8 +42,8 @@ func (s *Search) window(rate, seconds float64) float64 {
 const maxShareOfTime = 6
 
 // planNear returns the plan for a trial at the given offset from the estimate. If the values are
-// whole numbers, the rate is the nearest whole number that is on the same side of the estimate as
-// the offset.
+// whole numbers, the rate is rounded toward the estimate to a whole number, but never across the
+// estimate.
 func (s *Search) planNear(estimate, offset float64, purpose Purpose, window float64) Plan {
 	p := s.plan(estimate+offset, purpose, window)
 	switch {

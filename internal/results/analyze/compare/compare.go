@@ -39,7 +39,7 @@ func (p *Pair) LeftOut() [2]int {
 type Compared struct {
 	Figure        record.Figure
 	Title         string
-	Current, Base record.Value // the medians of the compared repeats (MedianOf)
+	Current, Base record.Value // the medians of the compared repeats (see analyze.MedianOf)
 	Change        analyze.Change
 }
 
@@ -60,7 +60,7 @@ func DefaultMetrics() MetricSet {
 // selects other metrics.
 func MainMetrics() []string { return []string{"ops", "p50", "p99"} }
 
-// ParseMetrics returns a comparison by the named metrics. Its error names the first metric that
+// ParseMetrics returns the metrics with the given names. The error names the first metric that
 // cannot be compared.
 func ParseMetrics(names []string) (MetricSet, error) {
 	var by MetricSet
@@ -82,7 +82,7 @@ func ParseMetrics(names []string) (MetricSet, error) {
 }
 
 // UsesTimes reports whether at least one metric is computed from the times that tables show first
-// (record.Trial.HeadlineTime).
+// (see record.Trial.HeadlineTime).
 func (metrics MetricSet) UsesTimes() bool {
 	return slices.ContainsFunc(metrics.Figures, func(f Compared) bool { return f.Figure.Times != nil && f.Figure.Times.Prefix == "" })
 }
@@ -152,9 +152,9 @@ func EvaluateParts(run *record.Run) (all []*Comparison) {
 	return all
 }
 
-// AppendFirstRunComparisons appends comparisons of each run with the first one to the other
-// comparisons. It compares the main metrics, and judges the appended changes together. It omits
-// runs that cannot be compared, because they have other trials or other loads.
+// AppendFirstRunComparisons compares each run with the first one, and appends these comparisons to
+// `others`. It compares the main metrics, and judges the appended changes together. It omits runs
+// that cannot be compared, because they have other trials or other loads.
 func AppendFirstRunComparisons(others []*Comparison, runs []*record.Run) []*Comparison {
 	metrics, err := ParseMetrics(MainMetrics())
 	if err != nil || len(runs) < 2 {
@@ -170,8 +170,9 @@ func AppendFirstRunComparisons(others []*Comparison, runs []*record.Run) []*Comp
 	return slices.Concat(others, added)
 }
 
-// Baselines compares the trials of a run with the trials of the same run that its scenario
-// declares as their baselines. It returns nil if the scenario declares no baseline.
+// Baselines compares the trials of a run with their baselines, which are other trials of the same
+// run. The scenario declares these baselines. Baselines returns nil if the scenario declares no
+// baseline.
 func Baselines(run *record.Run) *Comparison {
 	return BaselinesWithMetrics(run, ruleMetrics(run.RepeatRule))
 }

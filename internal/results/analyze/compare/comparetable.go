@@ -96,7 +96,8 @@ func (c *Comparison) UsesRounds() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.UsesRounds() })
 }
 
-// UsesRounds reports whether the pair's intervals are computed from rounds (stats.RatioOfRounds).
+// UsesRounds reports whether the pair's intervals are computed from rounds (see
+// stats.RatioOfRounds).
 func (p *Pair) UsesRounds() bool {
 	return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Ratio.Paired() })
 }
@@ -167,8 +168,8 @@ func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows []
 	return rows
 }
 
-// distinctOperations reports whether the operation is different for each pair. A narrow terminal
-// omits the other labels.
+// distinctOperations reports whether the operation is different for each pair. If so, a narrow
+// terminal omits the other labels.
 func distinctOperations(labels [][]analyze.Cell) bool {
 	first := make([][]analyze.Cell, len(labels))
 	for i, row := range labels {

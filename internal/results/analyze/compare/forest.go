@@ -15,8 +15,8 @@ import (
 // Forest lists the changes of one metric in all trials, for a forest plot.
 type Forest struct {
 	Metric string
-	// Baseline identifies the baseline (Labels.Baseline). It is empty if all comparisons have the
-	// same baseline.
+	// Baseline identifies the baseline (see Labels.Baseline). It is empty if all comparisons have
+	// the same baseline.
 	Baseline string
 	Better   record.Direction
 	Rows     []ForestRow
@@ -29,8 +29,8 @@ type Forest struct {
 // ForestRow is the ratio of a metric to the baseline in one trial.
 type ForestRow struct {
 	Name string
-	// Ratio is 1 plus the change. Low and High are the ends of its 95 % confidence interval, and
-	// CorrectedLow and CorrectedHigh those of the wider interval that determines Word. The
+	// Ratio is 1 plus the change. Low and High are the ends of its 95 % confidence interval.
+	// CorrectedLow and CorrectedHigh are the ends of the wider interval that determines Word. The
 	// intervals are set only if Interval is set.
 	Ratio                       float64
 	Low, High                   float64
@@ -43,7 +43,7 @@ type ForestRow struct {
 
 // Labels distinguishes a comparison from the other comparisons in a report.
 type Labels struct {
-	// Run is the unique name of the run (record.UniqueNames). It is empty if there is only one
+	// Run is the unique name of the run (see record.UniqueNames). It is empty if there is only one
 	// comparison.
 	Run string
 	// Baseline is the unique name of the baseline, or WithinRun if the baselines are trials of the

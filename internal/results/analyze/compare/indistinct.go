@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// noteIndistinctTimes looks for changes of times that were judged better or worse, but that are no
+// noteIndistinctTimes looks for changes in times that were judged better or worse, but that are no
 // larger than the variation between the calibration rounds on the same machine. Because a
 // calibration involves no store, the machine alone can explain such a change. noteIndistinctTimes
 // adds a sentence for each of these changes.

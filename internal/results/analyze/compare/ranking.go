@@ -16,7 +16,8 @@ type Ranking struct {
 	Slower  []SlowerRow // from the highest to the lowest throughput
 	// Valid is set if the verdict on the throughput of all ranked trials is valid.
 	Valid bool
-	// Bounded is set if all throughputs have a confidence interval. A range of repeats is not one.
+	// Bounded is set if all throughputs have a confidence interval. A range of repeats does not
+	// count as an interval.
 	Bounded bool
 	// Omitted is the number of trials with this load that have no comparable figures.
 	Omitted int
@@ -29,12 +30,12 @@ type SlowerRow struct {
 	Clear bool    // the throughput is clearly worse than that of the fastest row
 }
 
-// RankThroughput ranks the trials of different stores by throughput. It returns one ranking for each
-// load that several trials of a run have under the same conditions. It omits loads with a given
-// rate, because their throughput does not show how fast a store is. It also omits a load if two of
-// its trials have the same store, version and build, because they differ in another condition. The
-// number of connections may differ, because some stores need a connection for each client. Baselines
-// are not ranked.
+// RankThroughput ranks the trials of different stores by throughput. It returns one ranking for
+// each load that several trials of a run share under the same conditions. It omits loads with a
+// given rate, because their throughput does not show how fast a store is. It also omits a load if
+// two of its trials have the same store, version and build, because such trials differ in another
+// condition. The number of connections may differ, because some stores need a connection for each
+// client. Baselines are not ranked.
 func RankThroughput(rows []*analyze.Row) (rankings []Ranking) {
 	var groups [][]*analyze.Row
 	for _, r := range rows {

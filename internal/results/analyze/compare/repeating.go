@@ -62,8 +62,8 @@ func ruleMetrics(u *record.RepeatRule) MetricSet {
 	return by
 }
 
-// RepeatProgressOfRun returns the progress of a run. It returns nil if the run does not repeat
-// until its figures are precise. Interrupted trials are excluded.
+// RepeatProgressOfRun returns the progress of a run. It returns nil unless the run repeats its
+// trials until their figures are precise. Interrupted trials are excluded.
 func RepeatProgressOfRun(run *record.Run) *RepeatProgress {
 	if run.RepeatRule == nil {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// If two loads differ in what runs concurrently with them, or in how their operations are executed,
-// SameLoad returns an error that names the difference. It does not matter on which side the setting
-// is.
+// If two loads differ in the activities that run at the same time, or in how their operations are
+// executed, SameLoad returns an error that names the difference. It does not matter which side has
+// the setting.
 func TestSameLoadNamesDifferences(t *testing.T) {
 	base := func() *record.Conditions {
 		return &record.Conditions{

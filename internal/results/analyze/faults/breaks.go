@@ -15,7 +15,7 @@ import (
 )
 
 // KindEffects holds the effects that faults of one kind had on a cluster, in all repeats of a
-// trial. It includes every fault before which operations completed.
+// trial. It includes a fault only if operations completed before the fault.
 type KindEffects struct {
 	Description string // the fault, such as "kill leader for 3s"
 	Row         *analyze.Row
@@ -23,14 +23,14 @@ type KindEffects struct {
 	// UnfinishedOutages is the number of outages that had not ended when the next fault started or
 	// the window ended. The lengths of these outages are lower bounds.
 	UnfinishedOutages int
-	// FailedOrInvalid is the number of faults that were not injected as configured
-	// (record.Fault.Failure) or that belong to an invalid trial. The other fields include these
+	// FailedOrInvalid is the number of faults that were not injected as configured (see
+	// record.Fault.Failure) or that belong to an invalid trial. The other fields include these
 	// faults.
 	FailedOrInvalid int
 	// Dependent is set if several faults hit the same cluster, and so share its state.
 	Dependent   bool
 	latestTrial *record.Trial // the trial that contains the most recently added fault
-	// Definite and Indefinite are the numbers of errors over all faults (record.Recovery).
+	// Definite and Indefinite are the numbers of errors over all faults (see record.Recovery).
 	Definite, Indefinite uint64
 	// EventCounts holds the sums over all faults. It is nil if no fault has watch events or expired
 	// leases.
@@ -44,8 +44,8 @@ type Period struct {
 	// Lengths holds the known lengths in seconds, in ascending order. A length of 0 means no
 	// outage.
 	Lengths []float64
-	// Median is the median of Lengths. Its interval is set only if HasInterval is set
-	// (stats.Median).
+	// Median is the median of Lengths. Its interval is set only if HasInterval is set (see
+	// stats.Median).
 	Median      stats.Interval
 	HasInterval bool
 }
@@ -55,13 +55,13 @@ type PeriodKind struct {
 	Name     string // the name in files
 	Title    string // the column title in tables
 	wideOnly bool   // omitted from tables on a terminal
-	// longest is set if the period is the longest time without a success. For these periods, 0
-	// means no outage.
+	// longest is set if the period is the longest time without a success. For such a period, a
+	// length of 0 means that there was no outage.
 	longest bool
 	seconds func(t *record.Trial, f *record.Fault) *float64
 }
 
-// PeriodKinds returns the periods that describe a fault. The first ones are the longest times
+// PeriodKinds returns the periods that describe a fault. The first periods are the longest times
 // without a success: over all operations, at the broken member, at the other members, and so on.
 // The other periods begin at the start of the fault. All lengths are in seconds.
 func PeriodKinds() []PeriodKind { return append(outagePeriods(), periodsSinceFault()...) }
@@ -156,7 +156,7 @@ func partOutage(f *record.Fault, include func(*record.PartOutage) bool) *float64
 			continue
 		}
 		if p.Unfinished {
-			return nil // the length of its outage is unknown
+			return nil // the length of this part's outage is unknown
 		}
 		if longest == nil {
 			longest = new(0.0)
@@ -243,7 +243,7 @@ func secondsToServing(t *record.Trial, f *record.Fault) *float64 {
 }
 
 // P90 returns the length that 90 % of the faults did not exceed. It returns false if there are too
-// few faults (measure.Supports).
+// few faults (see measure.Supports).
 func (b *Period) P90() (float64, bool) {
 	n := len(b.Lengths)
 	if !measure.Supports(90, uint64(n)) {
@@ -260,9 +260,9 @@ func (b *Period) Max() (float64, bool) {
 	return b.Lengths[len(b.Lengths)-1], true
 }
 
-// FindEffects returns the effects of the faults in rows. The entries for the same kind of fault on
-// different stores are adjacent. Kinds and stores are in the order of the scenario. The caller must
-// have read the trials' events (record.Run.ReadEvents).
+// FindEffects returns the effects of the faults in the given rows. The entries for the same kind of
+// fault on different stores are adjacent. Kinds and stores are in the order of the scenario. The
+// caller must have read the trials' events (see record.Run.ReadEvents).
 func FindEffects(rows []*analyze.Row) (all []*KindEffects) {
 	for _, r := range rows {
 		for _, t := range r.Done {

@@ -2,8 +2,8 @@ package faults
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// EventCounts holds the numbers of watch events and leases that faults affected
-// (record.WatchRecovery, EndedLeases).
+// EventCounts holds the numbers of watch events and leases that faults affected (see
+// record.WatchRecovery and record.EndedLeases).
 type EventCounts struct {
 	Late, Lost, EndedWatchers, Resubscribed uint64
 	Leases, EarlyLeases                     uint64
@@ -41,8 +41,8 @@ type eventColumn struct {
 	count func(*EventCounts) (count uint64, known bool)
 }
 
-// eventColumns returns the columns that have content: columns about events if a watcher received
-// one, and columns about leases if one expired.
+// eventColumns returns the columns that have content: columns about watch events if a fault has
+// figures about watch events, and columns about leases if a lease expired.
 func eventColumns(all []*KindEffects) (out []eventColumn) {
 	events, leases := false, false
 	for _, b := range all {

@@ -19,8 +19,8 @@ type Effect struct {
 	// recovered. It is nil if the throughput had not recovered before the window closed.
 	Recovered *float64
 	// Before and After are the p99 of the successes' response times. Before covers the complete
-	// seconds before the fault, and After those after the recovery. Each is unknown if there are
-	// too few operations.
+	// seconds before the fault, and After covers the complete seconds after the recovery. Each is
+	// unknown if there are too few operations.
 	Before, After measure.Figure
 }
 

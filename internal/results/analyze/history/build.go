@@ -34,9 +34,10 @@ type Options struct {
 	Margin  float64
 }
 
-// Build returns the series of the sources, with their changes. The points are in the order of their
-// times. If the time of any source is unknown, all points are in the given order of the sources.
-// Build returns an error if no source has a trial or metric that the options name.
+// Build returns the series of the sources, with their changes. Unless the options request another
+// order, the points are in the order of their times, or in the given order of the sources if the
+// time of any source is unknown. Build returns an error if the options name a trial or metric that
+// no source has.
 func Build(sources []*Source, o Options) (*History, error) {
 	h := &History{Runs: len(sources), Margin: o.Margin}
 	dated := !slices.ContainsFunc(sources, func(s *Source) bool { return s.Time.IsZero() })
@@ -78,7 +79,7 @@ func Build(sources []*Source, o Options) (*History, error) {
 	return h, nil
 }
 
-// checkNames returns an error if no source has a trial or metric that the options name.
+// checkNames returns an error if the options name a trial or metric that no source has.
 func checkNames(sources []*Source, o Options) error {
 	var trials, metrics []string
 	for _, source := range sources {

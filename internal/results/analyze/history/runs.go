@@ -94,8 +94,8 @@ func possibleEffect(effects []float64, judgedFigure string) float64 {
 	return size
 }
 
-// maxPossibleEffect is the maximum effect of a disturbance that doubt uses: the logarithm of a
-// factor of about 20.
+// maxPossibleEffect is the maximum effect of a disturbance that possibleEffect assumes: the
+// logarithm of a factor of about 20.
 const maxPossibleEffect = 3
 
 // number returns a value's number in the form that files use, or 0 if the value is unknown.

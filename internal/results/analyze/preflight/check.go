@@ -27,8 +27,9 @@ type Host struct {
 	Machine       measure.Machine
 	Limits        measure.HostLimits
 	Writes        Writes
-	// Steal and Throttled are the shares of the measurement for which a hypervisor and a CPU limit
-	// withheld processor time from the host. A negative share is unknown.
+	// Steal is the share of the measurement in which a hypervisor withheld processor time from the
+	// host. Throttled is the share in which a CPU limit withheld processor time. If a share is
+	// unknown, it is negative.
 	Steal, Throttled float64
 	// Busy is the share of the host's processor time that was in use, or negative if it is unknown.
 	Busy float64
@@ -59,8 +60,8 @@ type TripTimes struct {
 	Mean time.Duration
 	// Jitter is the mean difference between two consecutive round trips.
 	Jitter time.Duration
-	// MinP99 is a lower bound of the p99: it is above the true p99 in at most FalseAlarms of all
-	// measurements. It is 0 if there are too few round trips.
+	// MinP99 is a lower bound of the p99: the share of measurements in which MinP99 is above the
+	// true p99 is at most FalseAlarms. It is 0 if there are too few round trips.
 	MinP99 time.Duration
 	// Loss is the share of the segments that were retransmitted, or -1 if it is unknown.
 	Loss float64
@@ -90,9 +91,10 @@ func (p *Pair) Times() (t TripTimes) {
 	return t
 }
 
-// countBeyond returns the smallest number of values, of n, that are rarely all among the largest
-// `share` of their population: the probability is at most FalseAlarms. So the smallest of these
-// values is below the percentile of the population.
+// countBeyond returns the smallest number k that meets a condition: the probability that at least k
+// of n random values are among the largest `share` of their population is at most FalseAlarms. The
+// k-th largest value is therefore rarely above the percentile of the population that belongs to
+// `share`. If no k up to n meets the condition, countBeyond returns n + 1.
 func countBeyond(n int, share float64) (k int) {
 	for k = 1; k <= n; k++ {
 		if mathext.RegIncBeta(float64(k), float64(n-k+1), share) <= FalseAlarms {
@@ -111,7 +113,7 @@ func (c *Check) host(name string) *Host {
 }
 
 // clockDifference returns the smallest possible difference between the clocks of a pair's hosts:
-// the estimate minus the error bounds of both clocks. ok is false if it is unknown.
+// the estimate minus the error bounds of both clocks. ok is false if the difference is unknown.
 func (c *Check) clockDifference(p *Pair) (least time.Duration, ok bool) {
 	a, b := c.host(p.From), c.host(p.To)
 	if a == nil || b == nil || a.Ahead == nil || b.Ahead == nil {

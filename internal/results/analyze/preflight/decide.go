@@ -1,6 +1,6 @@
 // Package preflight judges whether machines are good enough for a store, before the store is
-// installed. Its input are measurements of disks, of the network, and of the machines' limits, and
-// the rules in the stores' documents (kv.HostRules).
+// installed. Its inputs are measurements of disks, of the network and of the machines' limits, and
+// the rules in the stores' documents (see kv.HostRules).
 package preflight
 
 import (
@@ -53,9 +53,10 @@ const (
 	longestPhase  = 10
 )
 
-// phaseLength returns the mean content of a slow phase in seconds: the number of slow seconds, in
-// which a second with a share of slow writes counts as this share, divided by the number of phases.
-// A phase is an uninterrupted sequence of seconds with slow writes.
+// phaseLength returns the mean length of a slow phase in seconds, limited to the range from
+// shortestPhase to longestPhase. A phase is an uninterrupted sequence of seconds with slow writes.
+// Each second counts as its share of slow writes: a second in which half of the writes are slow
+// counts as half a second.
 func phaseLength(slow []float64) float64 {
 	n := phases(slow)
 	if n == 0 {
@@ -80,16 +81,16 @@ func decideShare(slow []float64, limit float64, hosts int) Decision {
 	return decide(evidence, len(slow), hosts)
 }
 
-// A disk whose longest write is limited counts as good if it exceeds the limit at most once per
-// hour, and as bad if it does so at least once per minute.
+// If a rule limits the longest write, a disk counts as good if it has at most one stall per hour,
+// and as bad if it has at least one stall per minute. A stall is a slow phase; see countStalls.
 const (
 	goodStalls = 1.0 / 3600 // per second
 	badStalls  = 1.0 / 60
 )
 
-// decideStalls tests whether stalls are rare. `stalls` is the result of countStalls. It is the same
-// test as in decideShare, for a Poisson process.
-// One stall never fails a disk, because a good disk may also have one at the beginning.
+// decideStalls tests whether stalls are rare. `stalls` is the result of countStalls. The test is
+// the same as in decideShare, but for a Poisson process. A disk never fails because of a single
+// stall, because even a good disk may have a stall at the beginning.
 func decideStalls(stalls, seconds, hosts int) Decision {
 	evidence := float64(stalls)*math.Log(badStalls/goodStalls) - (badStalls-goodStalls)*float64(seconds)
 	if d := decide(evidence, seconds, hosts); stalls > 1 || d.State != Fail {

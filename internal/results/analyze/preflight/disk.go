@@ -16,7 +16,7 @@ import (
 
 // Writes contains the synced writes on one host's disk.
 type Writes struct {
-	Sizes    []int         // sizes of the writes, which took turns
+	Sizes    []int         // sizes of the writes, in the order in which they alternate
 	Interval time.Duration // between two writes
 	Seconds  []measure.WrittenSecond
 }
@@ -29,7 +29,7 @@ func (w *Writes) Neighbor() int64 {
 	return w.Seconds[len(w.Seconds)-1].NeighborBytes
 }
 
-// Late returns the longest time by which the writer woke up too late.
+// Late returns the longest delay with which the writer woke up.
 func (w *Writes) Late() (d time.Duration) {
 	for i := range w.Seconds {
 		d = max(d, time.Duration(w.Seconds[i].LateNS))
@@ -37,7 +37,9 @@ func (w *Writes) Late() (d time.Duration) {
 	return d
 }
 
-// waits calls the function `each` for each write of one of the sizes, with its second.
+// waits calls the function `each` for each write of one size; the parameter `size` is an index in
+// Sizes. The arguments of `each` are the index in Seconds of the second that contains the write,
+// and the time of the write.
 func (w *Writes) waits(size int, each func(second int, wait time.Duration)) {
 	for s := range w.Seconds {
 		for i, ns := range w.Seconds[s].WaitNS {
@@ -48,7 +50,7 @@ func (w *Writes) waits(size int, each func(second int, wait time.Duration)) {
 	}
 }
 
-// slow returns the share of the writes of one size in each second that took at least `limit`.
+// slow returns, for each second, the share of the writes of one size that took at least `limit`.
 func (w *Writes) slow(size int, limit time.Duration) []float64 {
 	out, all := make([]float64, len(w.Seconds)), make([]float64, len(w.Seconds))
 	w.waits(size, func(s int, wait time.Duration) {
@@ -105,9 +107,10 @@ func timesOf(all []time.Duration) (t Times) {
 type Share struct{ Value, Low, High float64 }
 
 // shareOf returns the share of slow writes with an interval of 95 %. The seconds of a slow phase
-// are not independent, so the interval is computed in two ways, and the wider result is used: from
-// blocks of seconds (stats.MeanWithinRun), which fails for few phases, and as Clopper and Pearson's
-// interval for as many independent units as the measurement has phases' lengths.
+// are not independent. Therefore, the interval is computed in two ways, and the wider interval is
+// used. The first way uses blocks of seconds (see stats.MeanWithinRun), but fails if there are few
+// phases. The second way is Clopper and Pearson's interval, in which a number of seconds (see
+// unitOf) counts as one independent observation.
 func shareOf(slow []float64) (s Share) {
 	n := float64(len(slow))
 	if n == 0 {
@@ -129,9 +132,10 @@ func shareOf(slow []float64) (s Share) {
 	return s
 }
 
-// unitOf returns the number of seconds that count as one independent observation: the mean length
-// of the slow phases in which a slow second lies. It is larger than the mean length of all phases,
-// and is the factor by which phases of different lengths increase the variance of the share.
+// unitOf returns the number of seconds that count as one independent observation. It is the mean,
+// over all slow seconds, of the length of the phase that contains the second. If the lengths of the
+// phases differ, this mean is larger than their mean length. It is also the factor by which the
+// variance of the share is larger than with independent seconds.
 func unitOf(slow []float64) float64 {
 	var sum, squares, phase float64
 	for i, share := range slow {
@@ -170,7 +174,7 @@ func (w *Writes) Decide(rule kv.DiskRule, size, hosts int) Decision {
 		return d
 	}
 	c := findTrend(w.typical())
-	if c.StepAt > 0 { // only the seconds after the step show the disk's future
+	if c.StepAt > 0 { // only the seconds after the step show how the disk will perform
 		if since := test(slow[c.StepAt:]); since.State != Pass {
 			return since
 		}

@@ -25,7 +25,7 @@ type Finding struct {
 	What   string // the measured quantity
 	State  State
 	Advice bool     // a guideline, which does not affect the verdict
-	Where  []string // the hosts or pairs of hosts that do not meet the rule; all of them if it is met
+	Where  []string // the hosts or pairs that do not meet the rule, or all if it is met
 	Reason string   // one sentence with the measured figure and the limit
 	Remedy string   // empty if the rule is met
 	More   time.Duration

@@ -31,7 +31,7 @@ func writesOf(seconds int, wait func(second, i int) int64) Writes {
 
 func steady(ns int64) func(int, int) int64 { return func(int, int) int64 { return ns } }
 
-// set returns a check of hosts with these writes, and a rule like etcd's.
+// set returns a check with one host for each of the given Writes, and a rule like etcd's.
 func set(all ...Writes) (*Check, *kv.HostRules) {
 	c := &Check{}
 	for i, w := range all {
@@ -49,8 +49,8 @@ func judged(c *Check, rules *kv.HostRules) *Verdict {
 	return c.Verdict("store")
 }
 
-// A fast disk passes after about 200 s and not before, and the verdict names the missing time. A
-// slow disk fails after about 30 s.
+// A fast disk passes after about 200 s and not before. A slow disk fails after about 30 s. Before
+// that, the verdict contains the time that is still needed.
 func TestTimeUntilADecision(t *testing.T) {
 	for _, test := range []struct {
 		seconds int
@@ -68,7 +68,8 @@ func TestTimeUntilADecision(t *testing.T) {
 	}
 }
 
-// The verdict about a set of hosts is that of the worst host, and names it.
+// The verdict about a set of hosts is the verdict about the worst host, and contains the name of
+// this host.
 func TestOneBadHost(t *testing.T) {
 	good, bad := writesOf(250, steady(ms)), writesOf(250, steady(20*ms))
 	c, rules := set(good, bad, good)
@@ -85,8 +86,8 @@ func TestOneBadHost(t *testing.T) {
 	}
 }
 
-// A step to a new level is found with its time. If the new level is good, the disk passes only
-// after the new level has lasted as long as a good disk needs.
+// A step to a new level is found, and the reason contains the time of the step. If the new level is
+// good, the disk passes only after the new level has lasted as long as a good disk needs to pass.
 func TestEndOfBurstCredits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	noisy := func(base int64) int64 { return base + r.Int64N(base/5) }
@@ -114,7 +115,7 @@ func TestEndOfBurstCredits(t *testing.T) {
 }
 
 // A disk that becomes slower and would reach the limit within an hour does not pass. The reason
-// names the time until then.
+// contains the time until the disk reaches the limit.
 func TestDrift(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	c, rules := set(writesOf(250, func(s, _ int) int64 { return ms + int64(s)*ms/100 + r.Int64N(ms/5) }))
@@ -124,7 +125,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// A limit for the longest write fails after two stalls and passes after 182 s without one.
+// If the longest write is limited, a disk fails after two stalls and passes after 182 s without a
+// stall.
 func TestStalls(t *testing.T) {
 	for _, test := range []struct {
 		seconds int
@@ -146,8 +148,8 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// A disk that always exceeds a limit for the longest write fails and never passes, also with other
-// hosts, because a long slow phase counts as several stalls.
+// A disk that always exceeds a limit for the longest write fails and never passes, because a long
+// slow phase counts as several stalls. This is also true for several such hosts.
 func TestAlwaysStalling(t *testing.T) {
 	for _, seconds := range []int{25, 600} {
 		w := writesOf(seconds, steady(700*ms))
@@ -178,7 +180,7 @@ func TestFileSystems(t *testing.T) {
 }
 
 // Rules about hosts and pairs of hosts name the places that do not meet them. A missed guideline
-// does not change the verdict, and an unknown value is no failure.
+// does not change the verdict, and an unknown value is not a failure.
 func TestRules(t *testing.T) {
 	c, rules := set(writesOf(250, steady(ms)), writesOf(250, steady(ms)))
 	c.Hosts[1].Limits.MemoryBytes = 1e9
@@ -206,7 +208,8 @@ func TestRules(t *testing.T) {
 	if v = judged(c, rules); v.State != CannotTell || v.Findings[2].Reason != "no route" {
 		t.Errorf("a pair that was not measured: %+v", v)
 	}
-	// More time decides the disks, but does not measure the pair.
+	// More time would decide the rule for the disks, but the pair would still be unmeasured. The
+	// verdict therefore does not ask for more time.
 	for i := range c.Hosts {
 		c.Hosts[i].Writes = writesOf(100, steady(ms))
 	}
@@ -216,7 +219,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A rule about the number of hosts names all of them if there are too many.
+// If there are too many hosts, the finding about the number of hosts names all hosts.
 func TestNumberOfHosts(t *testing.T) {
 	w := writesOf(250, steady(ms))
 	for n, want := range map[int]State{1: Pass, 2: Fail} {
@@ -231,7 +234,7 @@ func TestNumberOfHosts(t *testing.T) {
 	}
 }
 
-// A few slow round trips do not fail a limit for the p99, and a share of 5 % does.
+// A few slow round trips do not violate a limit for the p99, but a share of 5 % does.
 func TestP99OfRoundTrips(t *testing.T) {
 	for slow, want := range map[int]State{0: Pass, 5: Pass, 10: Fail} {
 		c, rules := set(writesOf(250, steady(ms)), writesOf(250, steady(ms)))

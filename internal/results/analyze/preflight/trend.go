@@ -105,8 +105,9 @@ func growthOf(logs []float64) (factor, variance float64) {
 	return math.Exp(min(slope*3600, 50)), variance
 }
 
-// standardError returns the standard error of a statistic whose variance is the variance of the
-// residuals times the factor, if they were independent. It allows for their correlation.
+// standardError returns the standard error of a statistic. If the residuals were independent, the
+// variance of the statistic would be the variance of the residuals times the factor. The result
+// also allows for the correlation of the residuals.
 func standardError(residuals []float64, factor float64) float64 {
 	return math.Sqrt(stat.PopVariance(residuals) * factor * stats.CorrelationTime(residuals))
 }

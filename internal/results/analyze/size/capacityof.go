@@ -125,7 +125,8 @@ func capacityOf(run *record.Run, c *record.Capacity, start int, rows []*analyze.
 	return f
 }
 
-// addTrials adds the search's trials. It returns the numbers of the trials that are valid evidence.
+// addTrials adds the search's trials. It returns the trial numbers (record.Trial.Number) of those
+// trials that are valid evidence.
 func (f *CapacityFinding) addTrials(trials []record.Trial) (counted map[int]bool) {
 	counted = map[int]bool{}
 	for i := range trials {
@@ -208,8 +209,8 @@ func percentilesOf(objective string) (all []float64) {
 	return all
 }
 
-// Counts reports whether the search used the trial as evidence, or would have used it if it were
-// not void.
+// Counts reports whether the search used the trial as evidence, or would have used the trial if the
+// trial were not void.
 func (p *CapacityPoint) Counts() bool {
 	return p.Purpose != record.PurposeWarmUp && p.Purpose != string(capacity.Settle)
 }

@@ -140,9 +140,10 @@ func (d *disturbance) failed(s *analyze.Second) float64 {
 	return float64(failed)
 }
 
-// othersUnknown reports whether members shared the machine of a late generator and the CPU use of
-// other programs is unknown, for example because the cluster was already running. Then the programs
-// that delayed the generator also used the members' CPUs.
+// othersUnknown reports whether two conditions are met: members shared the machine of a late
+// generator, and the CPU use of other programs is unknown, for example because the cluster was
+// already running. In this case, the programs that delayed the generator also used the members'
+// CPUs.
 func (d *disturbance) othersUnknown() bool {
 	t := d.trial
 	return d.generator && t.SharesMachine != nil && *t.SharesMachine && t.ForeignShare == nil

@@ -25,8 +25,8 @@ type Ladder struct {
 
 	// Knee is the index in Steps of the step with the highest power (throughput divided by mean
 	// time), or -1 if there is no knee. NearKnee holds the indices of the adjacent steps whose
-	// power differs from it by less than the practical margin. If there is no knee, NoKneeReason is
-	// a sentence that explains why.
+	// power differs from the power of the knee by less than the practical margin. If there is no
+	// knee, NoKneeReason is a sentence that explains why.
 	Knee         int
 	NearKnee     []int
 	NoKneeReason string
@@ -46,7 +46,7 @@ type LadderStep struct {
 	Row  *analyze.Row
 	Load string // the load in words, such as "64 clients" or "2,000/s due"
 	// Concurrency is the number of clients in a closed loop. In an open loop, it is the mean number
-	// of operations between due and done.
+	// of operations that are due but not yet done.
 	Concurrency float64
 	Throughput  record.Value
 	Mean        record.Value // mean of the times that the tables show first

@@ -52,8 +52,8 @@ func closedSteps(name string, lambda, sigma, kappa float64, clients ...int) (all
 	return all
 }
 
-// The knee is the step with the highest ratio of throughput to mean time, which is where σ and κ
-// place it according to the law. The law is also found.
+// The knee is the step with the highest ratio of throughput to mean time. The expected knee is
+// computed from the law with the same σ and κ. The law is also found.
 func TestLadderOfClients(t *testing.T) {
 	clients := []int{1, 2, 4, 8, 16, 32, 64, 128, 256}
 	trials := closedSteps("etcd", 1000, 0.02, 1e-4, clients...)

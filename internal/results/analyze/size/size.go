@@ -77,11 +77,11 @@ const (
 	UseMemory    = "memory"
 )
 
-// SizesOf estimates which resources of a cluster a load uses, based on the capacity searches in
-// runs. The caller must have read the runs' events (record.Run.ReadEvents). There is one result for
-// each combination of store, version and number of members. The function `ask` returns the sizer
-// for the store with the given name, or nil if this store has none. The text of the error is one
-// sentence.
+// SizesOf estimates how much of a cluster's resources a load uses, based on the capacity searches
+// in runs. The caller must have read the runs' events (record.Run.ReadEvents). There is one result
+// for each combination of store, version and number of members. The function `ask` returns the
+// sizer for the store with the given name, or nil if this store has no sizer. The text of the error
+// is one sentence.
 func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) ([]*Sized, error) {
 	type candidate struct {
 		run *record.Run
@@ -309,8 +309,8 @@ func (s *Sized) sizedLoad() store.SizingInput {
 		if !p.Holds {
 			continue
 		}
-		// The metric covers the time since the member's start, because the member measures it
-		// rarely.
+		// A member measures this metric rarely. Therefore, use the mean since the member's start
+		// and not only the measurements in the window.
 		for i := range p.Trial.Stores {
 			if mean, ok := p.Trial.Stores[i].Metrics[store.PeerRoundTripSeconds].Mean(); ok {
 				last[p.Trial.Stores[i].Endpoint] = analyze.DurationOf(mean)

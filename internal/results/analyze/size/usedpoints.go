@@ -14,12 +14,13 @@ import (
 // usedPoint holds the members' resource use in one trial of a curve. Unknown values are NaN.
 type usedPoint struct {
 	rate float64 // completed operations per second
-	// CPUs in use, and CPUs available, on the machine whose members used the largest share of its
-	// CPUs
+	// CPUs in use, and CPUs available, on the machine on which members used the largest share of
+	// the CPUs
 	cpu, processors float64
 	syncing         float64 // share of the time in which the busiest member synced its log
 	network         float64 // bytes per second that the busiest member sent or received
-	// bytes used and available, on the machine whose members used the largest share of its memory
+	// bytes used and available, on the machine on which members used the largest share of the
+	// memory
 	memoryUsed, memory float64
 }
 

@@ -23,10 +23,10 @@ const (
 	minRates         = 3
 	minRateRatio     = 2
 	maxLineDeviation = 0.1
-	// maxExtrapolation limits the extrapolation: up to this multiple of the highest rate.
+	// maxExtrapolation limits the extrapolation to this multiple of the highest rate.
 	maxExtrapolation = 2
-	// sameRateRatio is the largest ratio of a rate to the nearest trial's rate for which the use is
-	// assumed to be the same.
+	// sameRateRatio is the largest ratio between a rate and the nearest trial's rate at which both
+	// rates are assumed to have the same use.
 	sameRateRatio = 1.1
 )
 

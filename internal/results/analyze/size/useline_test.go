@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// If a use is linear in the rate, it is found at every rate between the trials. Outside the trials,
-// it is found as far as they support a line. The same is true for the rate at which the use reaches
-// a limit. At all other rates, the use is unknown.
+// If a use is linear in the rate, the use is found at every rate between the trials. Outside the
+// range of the trials, the use is found as far as the trials support a straight line. The same is
+// true for the rate at which the use reaches a limit. At all other rates, the use is unknown.
 func TestLinearUseIsRecovered(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(500) {

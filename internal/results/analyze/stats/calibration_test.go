@@ -65,12 +65,12 @@ func (t *table) inDocs(test *testing.T) {
 	}
 }
 
-// rate formats hits / of in percent, with one decimal as in the tables.
+// rate formats the share `hits` / `of` as a percentage, with one decimal as in the tables.
 func rate(hits, of int) string { return fmt.Sprintf("%.1f", 100*float64(hits)/float64(of)) }
 
-// held checks that the share hits / of is between `least` and `most`. With fewer than 2,000 runs,
-// the share is less precise and may be outside these bounds by chance. held therefore extends the
-// bounds by three times the additional standard error.
+// held checks that the share `hits` / `of` is between `least` and `most`. With fewer than 2,000
+// runs, the share is less precise and may be outside these bounds by chance. held therefore extends
+// the bounds by three times the additional standard error.
 func held(t *testing.T, what string, hits, of int, least, most float64) {
 	t.Helper()
 	slack := max(0, 3*(math.Sqrt(0.05*0.95/float64(of))-math.Sqrt(0.05*0.95/sampleRuns)))
@@ -253,9 +253,9 @@ func TestWordsAreRight(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// Two sides are repeated in turn until both figures and their ratio are known within 1 %. The
-// interval of the ratio then contains the true value in the required share of runs. If the sides do
-// not differ, a difference is reported no more often than allowed.
+// Repeats of two sides are added alternately until both figures and their ratio are known within
+// 1 %. The interval of the ratio then contains the true value in the required share of runs. If the
+// sides do not differ, a difference is reported no more often than allowed.
 func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
 	settle.SkipUnderRace(t)
 	t.Parallel()
@@ -286,9 +286,9 @@ func TestRatioIntervalsCoverTheTruthWhenStopped(t *testing.T) {
 	doc.inDocs(t)
 }
 
-// If the machine drifts from round to round, the interval over rounds contains the true value and
-// is narrower than the interval over two groups. Without a drift, the interval over rounds also
-// contains the true value.
+// If the machine's speed drifts from round to round, the interval over rounds contains the true
+// value and is narrower than the interval over two groups. Without a drift, the interval over
+// rounds also contains the true value.
 func TestRatioIntervalsOfRoundsCoverTheTruth(t *testing.T) {
 	settle.SkipUnderRace(t)
 	t.Parallel()
@@ -533,7 +533,8 @@ func TestWarmupIsFound(t *testing.T) {
 
 // If there is no warm-up in the window, SteadyFrom rarely reports that the window opened too early.
 // This is true for all lengths of the window, and even for few repeats. The exception is a single
-// short run with bursts; docs/reference/statistics.md shows how often it is reported.
+// short run with bursts; docs/reference/statistics.md shows how often SteadyFrom reports such a
+// run.
 func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
 	settle.SkipUnderRace(t)
 	t.Parallel()

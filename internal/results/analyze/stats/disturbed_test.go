@@ -185,7 +185,7 @@ func wordsOf(a, b Repeats) (words [3]Word) {
 
 // The interval for the mean of disturbed repeats contains the mean that would result without the
 // disturbances. It also does so if repeats were added until the interval was narrow enough. The
-// adding of repeats always ends.
+// process of adding repeats always ends.
 func TestIntervalsOfDisturbedMeansCoverTheTruth(t *testing.T) {
 	settle.SkipUnderRace(t)
 	t.Parallel()

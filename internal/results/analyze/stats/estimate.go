@@ -18,8 +18,9 @@ type sample struct{ values, claims, weights []float64 }
 // the values on the claims estimates the true part.
 type estimate struct {
 	value float64
-	// bias is the difference that all claims together would have made to the estimate if they were
-	// completely true. Without the disturbances, the estimate would be at - bias × the true part.
+	// bias is the difference that all claims together would have made to the estimate if the claims
+	// were completely true. Without the disturbances, the estimate would be `value` - `bias` × the
+	// true part.
 	bias  float64
 	parts []part
 	// slope is the true part, as estimated by the regression. slopeError is the standard error of
@@ -167,11 +168,11 @@ func (e *estimate) penalty(part float64) float64 {
 	return square(part) - square(e.boundedSlope())
 }
 
-// bounds returns the lower and the upper bound of the undisturbed estimate. These are the minimum
-// and the maximum, over all possible values of the true part, of at - part × bias, with an
-// allowance for chance. The parameter `t` is the quantile for this allowance. The less plausible a
-// part is according to the regression, the smaller the allowance. The function `quantile` adapts a
-// quantile to a skewed sample.
+// bounds returns the lower and the upper bound of the undisturbed estimate. For each possible value
+// `part` of the true part, the estimate would be `value` - `part` × `bias`. The bounds are the
+// minimum and the maximum of these estimates, with an allowance for chance. The parameter `t` is
+// the quantile for this allowance. The less plausible a part is according to the regression, the
+// smaller the allowance. The function `quantile` adapts a quantile to a skewed sample.
 func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, high float64) {
 	se, _ := e.error()
 	room := math.Sqrt(t*t + math.Pow((e.boundedSlope()-e.slope)/e.slopeError, 2))

@@ -22,7 +22,7 @@ func Median(values []float64, level float64) (i Interval, ok bool) {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	i = Interval{Value: sorted[n/2], Low: sorted[n/2], High: sorted[n/2], Level: level}
-	// below is the probability that at most k of n values are below the median.
+	// `below` is the probability that at most k of n values are less than the median.
 	beyond, below, k := (1-level)/2, 0.0, 0
 	for ; ; k++ {
 		a, _ := math.Lgamma(float64(n + 1))

@@ -9,11 +9,11 @@ import "math"
 // Intervals for the Mean", Ann. Math. Stat. 36, 1965, guarantee the level only for many repeats.)
 const stoppedLevel = 0.96
 
-// MinUntilPrecise is the minimum number of repeats before an interval may be called precise. It
-// is based on simulations of a store that stalls in a few of its repeats. After six repeats, this
-// store may not have stalled yet, and only 87 % of the intervals contain the true value. From ten
-// repeats on, intervals take the skewness into account, and 93 to 96 % of them contain the true
-// value.
+// MinUntilPrecise is the minimum number of repeats before an interval may be called precise. It is
+// based on simulations of a store that stalls in a few of its repeats. After six repeats, this
+// store may not have stalled yet, and only 87 % of the intervals contain the true value. With ten
+// or more repeats, intervals take the skewness into account, and 93 to 96 % of them contain the
+// true value.
 const MinUntilPrecise = 10
 
 // UntilPrecise returns the interval of a figure at the confidence level Level, for a run that
@@ -25,9 +25,9 @@ func UntilPrecise(repeats Repeats) (Interval, bool) {
 	return i, ok
 }
 
-// UntilPreciseRatio returns the interval of the ratio between a figure in group a and in group b at
-// the confidence level Level. It works like RatioOfRounds, but is for a run that repeats until its
-// figures are precise, and widens the interval to compensate for this stopping rule.
+// UntilPreciseRatio returns the interval of the ratio of a figure in group a to the figure in group
+// b, at the confidence level Level. It works like RatioOfRounds, but is for a run that repeats
+// until its figures are precise, and widens the interval to compensate for this stopping rule.
 func UntilPreciseRatio(a, b Repeats) (Interval, bool) {
 	r, ok := RatioOfRounds(a, b)
 	if !ok {

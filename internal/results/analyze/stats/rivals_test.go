@@ -32,8 +32,8 @@ func chowRobbins(repeats []float64, fewest int, target float64) bool {
 	return len(repeats) >= fewest && i.HalfWidth() <= target
 }
 
-// percentile returns the interval between the two percentiles of resampled means that belong to
-// Level.
+// percentile returns the interval between two percentiles of resampled means: the percentiles that
+// correspond to the confidence level Level.
 func percentile(means []float64) Interval {
 	slices.Sort(means)
 	at := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, means, nil) }

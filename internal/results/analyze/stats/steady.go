@@ -10,8 +10,8 @@ import (
 type Steady struct {
 	// FirstSecond is the first second of the steady part, counted from the start of the window.
 	FirstSecond int
-	// Shift is the relative error of the mean over all seconds that the seconds before FirstSecond
-	// cause. For example, -0.04 means that the mean is 4 % too low.
+	// Shift is the relative error that the seconds before FirstSecond cause in the mean over all
+	// seconds. For example, -0.04 means that the mean is 4 % too low.
 	Shift float64
 	// WindowTooEarly is set if the seconds before FirstSecond differ from the other seconds. This
 	// means that the warm-up before the window was too short.
@@ -32,11 +32,11 @@ const (
 // SteadyFrom determines when a load became steady. The values in `repeats` are the throughput in
 // each second since the start of the window. SteadyFrom first computes, for each second, the mean
 // over the repeats, as in Welch ("The Statistical Analysis of Simulation Results", 1983): a warm-up
-// occurs at the same time in each repeat, and other disturbances do not. It then truncates a part
-// within the first half of the series. The truncation minimizes the standard error of the mean over
-// batches of five seconds (MSER-5: White, "An Effective Truncation Heuristic for Bias Reduction in
-// Simulation Output", Simulation 69, 1997; White, Cobb and Spratt, "A Comparison of Five
-// Steady-State Truncation Heuristics", WSC 2000).
+// occurs at the same time in each repeat, and other disturbances do not. It then truncates the
+// series at its start, by at most half of its length. The truncation minimizes the standard error
+// of the mean over batches of five seconds (MSER-5: White, "An Effective Truncation Heuristic for
+// Bias Reduction in Simulation Output", Simulation 69, 1997; White, Cobb and Spratt, "A Comparison
+// of Five Steady-State Truncation Heuristics", WSC 2000).
 //
 // MSER-5 truncates about half of all series without a warm-up, so its result alone does not justify
 // a warning. Therefore, WindowTooEarly also requires a shift of at least 1 % and a significant
@@ -87,8 +87,8 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 
 // moveEarlier moves the start of the steady part to an earlier second, because MSER-5 may have
 // truncated some batches by chance. As long as the preceding batch is similar to the steady part,
-// moveEarlier adds it. A batch is similar if it is inside Student's prediction interval (99 %) for
-// one more batch of the steady part.
+// moveEarlier adds it. A batch is similar if its mean is inside Student's prediction interval
+// (99 %) for one more batch of the steady part.
 func moveEarlier(series []float64, from int) int {
 	for from >= 2*batch {
 		rest := batchMeans(series[from:])
@@ -135,8 +135,9 @@ func differsOver(repeats [][]float64, from, to int) float64 {
 	return twoSided(mean, sd/math.Sqrt(float64(len(repeats))), float64(len(repeats)-1))
 }
 
-// differsWithin returns the p-value of the same hypothesis for a single series. It uses the
-// variance between blocks of the later seconds.
+// differsWithin returns the p-value of the hypothesis that the seconds in [0, from) and the later
+// seconds of a single series have the same mean. It uses the variance between blocks of the later
+// seconds.
 func differsWithin(series []float64, from int) float64 {
 	rest := series[from:]
 	w, ok := MeanWithinRun(rest, Level)

@@ -79,7 +79,7 @@ func meanWithout(series []float64) func(from, to int) float64 {
 	}
 }
 
-// EffectiveSize returns the number of independent seconds from which the mean would be as precise.
+// EffectiveSize returns the number of independent seconds that would give an equally precise mean.
 // It is the number of seconds divided by their CorrelationTime.
 func EffectiveSize(seconds []float64) float64 {
 	return float64(len(seconds)) / CorrelationTime(seconds)

@@ -27,7 +27,7 @@ const (
 // Margin is the default practical margin. A difference of up to 3 % does not matter.
 const Margin = 0.03
 
-// Judgement is the result of one comparison from a group that was judged together.
+// Judgement is the result of one comparison in a group of comparisons that were judged together.
 type Judgement struct {
 	Word Word
 	// MoreRepeats is the number of additional repeats on each side that would decide the comparison
@@ -136,9 +136,9 @@ func (r Ratio) extrapolate(more int) Ratio {
 }
 
 // chance returns the probability that a new experiment of the same size results in better, worse or
-// same, if r has the true distribution. The result is better or worse if the logarithm of the new
-// ratio is so far from 0 that its bounds exclude 0. It is same if the logarithm is so near to 0
-// that its bounds are inside the margin.
+// same. It assumes that the ratio and the variances of r are the true ones. The result is better or
+// worse if the logarithm of the new ratio is so far from 0 that its bounds exclude 0. It is same if
+// the logarithm is so near to 0 that its bounds are inside the margin.
 func (r Ratio) chance(level, margin float64) float64 {
 	se, freedom := r.log.error()
 	if se == 0 {

@@ -30,10 +30,10 @@ type shapeKind uint8
 const (
 	startGroup shapeKind = iota // starts a group with a class
 	endGroup
-	startPlot // starts the plot; its axis begins at x, and `to` is its length
+	startPlot // starts the plot; the horizontal axis begins at x, and xEnd is the length of the axis
 	endPlot
-	drawPath  // a path; words is its tooltip
-	drawShade // a shaded area that begins at x; `to` is its width
+	drawPath  // a path; text is its tooltip
+	drawShade // a shaded area that begins at x; xEnd is the width of the area
 	drawRule  // a horizontal line at y
 	drawLabel // a label left of the plot, at y
 	drawLane  // words at the left edge of the plot, at y
@@ -124,7 +124,7 @@ func (o *outline) next(x, y coord) {
 
 func (c *canvas) add(s shape) { c.shapes = append(c.shapes, s) }
 
-// path draws an outline. words is its tooltip.
+// path draws an outline. The parameter `words` is the tooltip of the outline.
 func (c *canvas) path(class string, o *outline, words string) {
 	c.add(shape{kind: drawPath, class: class, path: o, text: words})
 }
@@ -173,7 +173,8 @@ func (c *canvas) horizontal(ticks []tick, from, to float64) {
 	})
 }
 
-// dot draws a mark whose shape does not depend on the width of the picture. words is its tooltip.
+// dot draws a mark whose shape does not depend on the width of the picture. The parameter `words`
+// is the tooltip of the mark.
 func (c *canvas) dot(class string, x, y coord, words string) {
 	var o outline
 	o.move(x, y)

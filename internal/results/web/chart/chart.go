@@ -3,8 +3,9 @@
 // PNG.
 //
 // In SVG, a chart is as wide as the element that contains it, and its text has a fixed size:
-// horizontal coordinates are percentages. Charts over time have an inner picture whose unit is the
-// second, so that changing its viewBox zooms. Colors are classes in the style sheet of the page.
+// horizontal coordinates are percentages. Charts over time have an inner picture with a time axis
+// in seconds. A change of the picture's viewBox zooms the chart. Colors are classes in the style
+// sheet of the page.
 package chart
 
 // Chart is a picture with its legend and notes.

@@ -9,8 +9,8 @@ import (
 )
 
 // Clients draws a bar for each client of a closed loop, in ascending order. The height of a bar is
-// the number of operations that the client completed, which the tooltip also shows. A line shows
-// the mean, which is the number for each client if the service is even.
+// the number of operations that the client completed. The tooltip also shows this number. A line
+// shows the mean. If the store serves all clients evenly, all bars end at this line.
 func Clients(curve *analyze.ClientsCurve) Chart {
 	c := canvas{title: "Operations by client", height: plotHeight}
 	most := curve.Mean

@@ -21,7 +21,7 @@ func NewRatioAxis(f *compare.Forest) RatioAxis {
 }
 
 // Place returns the position of a ratio, from 0 at the left end to 1 at the right end. A ratio
-// beyond an end is at this end.
+// beyond an end of the axis has the position of that end.
 func (a RatioAxis) Place(ratio float64) float64 {
 	if !(ratio > 0) {
 		return 0

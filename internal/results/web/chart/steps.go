@@ -63,9 +63,9 @@ func (p *stepPicture) end() Chart {
 	return finish(p.name, p.canvas, p.legend)
 }
 
-// Steps draws latency against throughput. It draws the p99 of each ladder and, as a thin line, its
-// p50, with a ring at the knee. Steps that are not used are pale. It returns the spots of each
-// ladder.
+// Steps draws latency against throughput. For each ladder, it draws the p99 as a line and the p50
+// as a thin line, with a ring on both at the knee. Steps that are not used are pale. It returns the
+// spots of each ladder.
 func Steps(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
 	known := func(s *size.LadderStep) bool { return s.P50.Known && s.P50.Number > 0 && s.Throughput.Known }

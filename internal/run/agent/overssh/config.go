@@ -82,7 +82,7 @@ func (e entry) get(key string) string {
 	return value
 }
 
-// expandTokens replaces the tokens in a value (ssh_config(5)).
+// expandTokens replaces the tokens in a value, such as %h (see ssh_config(5)).
 func (e entry) expandTokens(key, value string, tokens map[byte]string) (string, error) {
 	var out strings.Builder
 	for i := 0; i < len(value); i++ {
@@ -139,7 +139,7 @@ func (e entry) identities(name, user string) (keys identities, err error) {
 		return keys, nil
 	}
 	keys.exclusive = strings.EqualFold(e.get("IdentitiesOnly"), "yes")
-	home, _ := os.UserHomeDir() // without a home folder it contains no files
+	home, _ := os.UserHomeDir() // an empty path if the user has no home folder
 	all, _ := e.parts.GetAll(e.machine, "IdentityFile")
 	for _, file := range all {
 		if strings.EqualFold(file, "none") {

@@ -28,13 +28,13 @@ type Machine struct {
 	lines      chan string   // lines of the shell's standard output; closed at its end
 	stderrTail tail          // the end of the shell's standard error
 	ended      chan struct{} // closed when the session's shell has exited
-	exitErr    error         // the shell's result; written before ended is closed
+	exitErr    error         // the shell's result; written before the channel `ended` is closed
 	folder     string        // path of the private folder, once it exists
 	closeOnce  sync.Once
 }
 
-// removalFactor is a factor. The other machine may take as long as this many steps to remove the
-// copied files and data.
+// removalFactor limits how long the other machine may take to remove the copied files and data, as
+// a multiple of the time limit of a step.
 const removalFactor = 3
 
 // listen reads the lines of standard output until the shell has exited.
@@ -105,7 +105,7 @@ func (m *Machine) socket() string { return m.folder + "/agent.sock" }
 func (m *Machine) Close() (err error) {
 	m.closeOnce.Do(func() {
 		if m.in != nil {
-			_ = m.in.Close() // if the connection was lost, ended is closed as well
+			_ = m.in.Close() // if the connection was lost, the channel m.ended is closed as well
 			err = m.awaitRemoval()
 		}
 		_ = m.client.Close() // the session has ended
@@ -113,7 +113,7 @@ func (m *Machine) Close() (err error) {
 	return err
 }
 
-// awaitRemoval waits until the shell has exited, which it does after it has removed the copied
+// awaitRemoval waits until the shell has exited. The shell exits after it has removed the copied
 // files.
 func (m *Machine) awaitRemoval() error {
 	timeout := removalFactor * m.target.StepTimeout

@@ -11,7 +11,8 @@
 // synced is empty or missing. A change of names (create, rename, remove, link) survives if any file
 // or folder was synced afterwards, because a journaling file system such as ext4 or XFS commits all
 // changes of names together. Owners, permissions, times and extended attributes always survive.
-// Data that was written back, which a kernel does after some time, survives like synced data.
+// After some time, a kernel writes data back to the disk even without a sync. Data that was written
+// back survives like synced data.
 package disk
 
 import (
@@ -45,10 +46,10 @@ type request struct {
 	PowerLoss bool    `json:"power_loss,omitempty"`
 }
 
-// Serve mounts a disk on the folder mountPoint, which must exist and be empty. It stores the disk's
-// files in subfolders of backing. Serve first writes an answer to out that reports whether the disk
-// was mounted. It then executes requests from in until the end of in, and unmounts the disk. The
-// files remain in the subfolders.
+// Serve mounts a disk on the folder `mountPoint`, which must exist and be empty. It stores the
+// disk's files in subfolders of the folder `backing`. Serve first writes an answer to the writer
+// `out`, which reports whether the disk was mounted. Then it executes requests from the reader `in`
+// until the end of this input, and unmounts the disk. The files remain in the subfolders.
 func Serve(mountPoint, backing string, in io.Reader, out io.Writer) error {
 	d, err := mount(mountPoint, backing)
 	answers := json.NewEncoder(out)

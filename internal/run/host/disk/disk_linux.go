@@ -24,17 +24,18 @@ type disk struct {
 	faults                 atomic.Pointer[Faults]
 	server                 *fuse.Server
 
-	// power is read-locked while files are changed, and write-locked during a power loss.
+	// The mutex `power` is read-locked while files are changed, and write-locked during a power
+	// loss.
 	power sync.RWMutex
-	// mu guards names, the map contents, and the fields of each contents whose comment refers to
-	// this mutex.
+	// mu guards the fields `names` and `contents` of the disk. In each element of `contents`, it
+	// also guards the fields `handles` and `removed`.
 	mu       sync.Mutex
 	names    names
 	contents map[fs.StableAttr]*contents // all files that are open for writing or contain data that was not synced
 }
 
-// mount mounts a disk on the folder mountPoint and stores the disk's files in subfolders of
-// backing.
+// mount mounts a disk on the folder `mountPoint` and stores the disk's files in subfolders of the
+// folder `backing`.
 func mount(mountPoint, backing string) (*disk, error) {
 	d := &disk{mountPoint: mountPoint, backingDir: filepath.Join(backing, "files"), contents: map[fs.StableAttr]*contents{}}
 	d.names.trash = filepath.Join(backing, "removed")
@@ -120,8 +121,8 @@ func (d *disk) writeBack() error {
 	return errors.Join(append(errs, d.names.sync(d.names.count()))...)
 }
 
-// trackOpen returns the contents of a file that was opened for writing. The caller must call
-// trackClose when the file is closed.
+// trackOpen tracks a file that was opened for writing, and returns its element of the map
+// `contents`. The caller must call trackClose when the file is closed.
 func (d *disk) trackOpen(key fs.StableAttr, fd int) (*contents, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -228,8 +229,8 @@ func (d *disk) writeError(needsRoom bool) syscall.Errno {
 	return 0
 }
 
-// find returns the contents of a file that is open for writing or contains data that was not
-// synced. It returns nil for any other file.
+// find returns the element of the map `contents` that tracks a file. It returns nil if the file is
+// not tracked (see untrack).
 func (d *disk) find(key fs.StableAttr) *contents {
 	d.mu.Lock()
 	defer d.mu.Unlock()

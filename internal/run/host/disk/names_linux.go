@@ -27,8 +27,8 @@ func (n *names) add(undo, synced func() error) { n.pending = append(n.pending, c
 // count returns the total number of changes so far.
 func (n *names) count() int { return n.syncedCount + len(n.pending) }
 
-// sync marks the changes up to number count as synced. Changes are numbered from 1, as in the
-// result of count.
+// sync marks the first `count` changes as synced. Like the method count, it counts all changes so
+// far, including those that are already synced.
 func (n *names) sync(count int) error {
 	var errs []error
 	for n.syncedCount < count {

@@ -47,8 +47,8 @@ func (n *node) path() string {
 }
 
 // backing returns the flags with which the backing file is opened. The file is always opened for
-// reading, even for a write, because contents must read the data that will be overwritten. O_DIRECT
-// is never used, because it requires aligned buffers.
+// reading, even for a write, because the type contents must read the data that will be overwritten.
+// O_DIRECT is never used, because it requires aligned buffers.
 func backing(flags uint32) uint32 {
 	flags &^= unix.O_DIRECT | unix.O_APPEND | unix.O_TRUNC | unix.O_NOFOLLOW
 	if flags&unix.O_ACCMODE == unix.O_WRONLY {
@@ -112,8 +112,8 @@ func (n *node) handle(key fs.StableAttr, fh fs.FileHandle, writes bool, flags ui
 	return h, 0
 }
 
-// createEntry calls create, which creates an entry of this folder, and records the creation of its
-// name.
+// createEntry calls the function `create`, which creates an entry of this folder. Then it records
+// the creation of the entry's name.
 func (n *node) createEntry(name string, create func() syscall.Errno) syscall.Errno {
 	if e := n.disk.writeError(true); e != 0 {
 		return e

@@ -6,8 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// Command is the name of the quorumbench command that serves a disk. The command's arguments are
-// FOLDER FILES.
+// Command is the name of the quorumbench command that serves a disk. Its arguments are the mount
+// point and the folder for the disk's files.
 const Command = "disk"
 
 // FilesDir returns the folder for the files of the disk that is mounted at mountPoint.

@@ -119,7 +119,8 @@ func (p *Process) answer(ctx context.Context) (a Answer, err error) {
 	return a, a.failure()
 }
 
-// stopUnresponsive stops a process that does not answer, and returns the reason why it does not.
+// stopUnresponsive stops a process that does not answer. It returns the reason why the process did
+// not answer.
 func (p *Process) stopUnresponsive(err error) error {
 	_ = p.in.Close()
 	<-p.exited

@@ -22,7 +22,7 @@ type Space struct {
 // Address returns the member's IP address in the namespace.
 func (s *Space) Address() string { return s.address.String() }
 
-// close closes our handle of the namespace. The namespace continues to exist until its last process
+// close closes our handle to the namespace. The namespace continues to exist until its last process
 // has exited.
 func (s *Space) close() { _ = s.handle.Close() }
 
@@ -164,7 +164,7 @@ func (m *deviceSet) createHostDevice(pick func(n int) int) (netip.Prefix, error)
 	return netip.Prefix{}, errors.New("the members' network requires a /24 subnet in 198.18.0.0/15 that this machine does not use, but no such subnet was found")
 }
 
-// addressAt returns the address in the subnet with the given last byte.
+// addressAt returns the address that is in the given subnet and has the given last byte.
 func addressAt(subnet netip.Prefix, last int) netip.Addr {
 	a := subnet.Addr().As4()
 	a[3] = byte(last)
@@ -277,7 +277,7 @@ func inUse(subnet netip.Prefix, ignoredDevice int) (bool, error) {
 
 // routeOf returns the destination and the device of a route.
 func routeOf(m *syscall.NetlinkMessage) (to netip.Prefix, device int) {
-	const lengthAt = 1 // offset in struct rtmsg of the destination's prefix length
+	const lengthAt = 1 // offset of the destination's prefix length in struct rtmsg
 	if m.Header.Type != syscall.RTM_NEWROUTE || len(m.Data) <= lengthAt {
 		return to, 0
 	}

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// fabric decides when each packet is sent, or that it is dropped. It uses no devices and no clock:
-// callers pass the current time, in nanoseconds, from any monotonic clock. A fabric is not safe for
-// concurrent use.
+// fabric decides for each packet whether to drop it, and otherwise when to send it. It uses no
+// devices and no clock: callers pass the current time, in nanoseconds, from any monotonic clock. A
+// fabric is not safe for concurrent use.
 type fabric struct {
 	subnet   [3]byte
 	endCount int            // number of ends: this machine and the members

@@ -123,8 +123,8 @@ func TestLossTakesItsShare(t *testing.T) {
 	}
 }
 
-// Some packets are delayed and arrive after packets that were sent later. No packet is lost, and
-// all other packets are not delayed.
+// Some packets are delayed and arrive after packets that were sent later. The other packets are not
+// delayed, and no packet is lost.
 func TestReorder(t *testing.T) {
 	const n = 20_000
 	s := newSimulated(linkFault(1, 2, Link{Reorder: 0.05}))

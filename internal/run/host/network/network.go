@@ -2,11 +2,12 @@
 // each other and with this machine. A fault on a link drops, delays or reorders packets, or limits
 // the link's rate.
 //
-// Each member has a network namespace with one TUN device, and so has this machine's own network. A
-// separate process holds the other ends of the devices and forwards packets between them. The
-// addresses are 198.18.x.y or 198.19.x.y, from the range that RFC 2544 reserves for benchmarks, in
-// a subnet that this machine does not use. Nothing persists: the devices are removed when the
-// forwarding process exits, and a namespace is removed when its last process exits.
+// Each member has a network namespace that contains one TUN device. This machine's own network
+// contains one more TUN device. A separate process holds the other ends of the devices and forwards
+// packets between them. The addresses are 198.18.x.y or 198.19.x.y, from the range that RFC 2544
+// reserves for benchmarks, in a subnet that this machine does not use. Nothing persists: the
+// devices are removed when the forwarding process exits, and a namespace is removed when its last
+// process exits.
 package network
 
 import (
@@ -34,8 +35,8 @@ type Link struct {
 	Rate    int64         `json:"bytes_per_second,omitempty"` // maximum rate, or 0 for no limit
 }
 
-// ReorderDelay is the delay of the packets that Reorder selects. It lets later packets overtake
-// them.
+// ReorderDelay is the delay of the packets that Reorder selects. The delay lets later packets
+// overtake these packets.
 const ReorderDelay = 10 * time.Millisecond
 
 // MaxLinkQueueBytes is the maximum number of bytes that wait at a link with a Rate. The link drops
@@ -64,17 +65,17 @@ type request struct {
 	Faults []numberedFault `json:"faults"`
 }
 
-// Network connects members' networks with each other and with this machine's. It is not safe for
-// concurrent use.
+// Network connects members' networks with each other and with this machine's network. It is not
+// safe for concurrent use.
 type Network struct {
 	endNames []string // Clients, then the members
 	spaces   []*Space // the members' namespaces
 	server   *helper.Process
 }
 
-// Command is the name of the quorumbench command that forwards packets. The command's arguments are
-// SUBNET MEMBERS. It inherits the devices as file descriptors 3 and higher, and the first of them
-// is this machine's device.
+// Command is the name of the quorumbench command that forwards packets. The command has two
+// arguments, SUBNET and MEMBERS; the latter is a number. The process of the command inherits the
+// devices as file descriptors 3 and higher. File descriptor 3 is this machine's device.
 const Command = "network"
 
 // firstDevice is the file descriptor of this machine's device in the forwarding process.

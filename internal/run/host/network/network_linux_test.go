@@ -58,7 +58,7 @@ func must(t *testing.T, err error) {
 }
 
 // joined returns a network with three members. Each member runs a TCP and a UDP echo server on the
-// port that the constant served specifies.
+// port in the constant `served`.
 func joined(t *testing.T) *Network {
 	t.Helper()
 	if err := CheckSupport(); err != nil {
@@ -109,8 +109,8 @@ func echo(t *testing.T, s *Space) {
 	}()
 }
 
-// dial opens a connection to a member. The other end is a member too, or this machine if from is
-// -1.
+// dial opens a connection to a member. The connection starts at another member, or at this machine
+// if the parameter `from` is -1.
 func (n *Network) dial(t *testing.T, protocol string, from, to int) net.Conn {
 	t.Helper()
 	var c net.Conn
@@ -256,8 +256,8 @@ func TestSlowLossyAndUnorderedLinks(t *testing.T) {
 	}
 }
 
-// If the forwarding process or the process that started it is killed, no device remains. The other
-// process exits or reports the reason.
+// If the forwarding process or the process that started it is killed, no device remains. The
+// surviving process exits or reports the reason.
 func TestKilledProcessesLeaveNothing(t *testing.T) {
 	if err := CheckSupport(); err != nil {
 		t.Skip(err)

@@ -10,7 +10,7 @@ import (
 
 var errNoNetworks = errors.New("network faults require Linux")
 
-// Space represents a member's network. It has no function on this system, because members' networks
+// Space represents a member's network. It is not used on this system, because members' networks
 // require Linux.
 type Space struct{}
 

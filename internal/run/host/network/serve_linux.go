@@ -30,8 +30,8 @@ type forwarder struct {
 const batch = 64
 
 // Serve forwards packets between this machine and the members of a subnet such as 198.18.7.0/24.
-// This process must have inherited the devices as file descriptors 3 and higher. Serve executes
-// requests from in, and returns at the end of in.
+// This process must have inherited the devices as file descriptors 3 and higher. Serve executes the
+// requests that it reads from the file `in`, and returns at the end of this file.
 func Serve(subnet string, members int, in, out *os.File) error {
 	prefix, err := netip.ParsePrefix(subnet)
 	if err != nil || !prefix.Addr().Is4() || prefix.Bits() != 24 || members < 1 || members >= hostByte {
@@ -91,7 +91,8 @@ func (s *forwarder) handleEvents() (more bool, err error) {
 	return s.handleRequests()
 }
 
-// forwardFrom forwards up to batch packets from one end.
+// forwardFrom forwards packets from one end. The constant `batch` is the maximum number of these
+// packets.
 func (s *forwarder) forwardFrom(from int) {
 	device := &s.pollFDs[1+from]
 	for range batch {
@@ -102,7 +103,7 @@ func (s *forwarder) forwardFrom(from int) {
 		case err == unix.EAGAIN:
 			return
 		case err != nil:
-			device.Fd = -1 // the namespace was removed, and poll ignores negative file descriptors
+			device.Fd = -1 // the namespace was removed; with -1, poll ignores the device
 			return
 		}
 		s.fabric.forward(s.now(), from, s.packet[:n])

@@ -225,7 +225,7 @@ func appendTag(b []byte, n protowire.Number, t protowire.Type) []byte {
 	return append(b, byte(n)<<3|byte(t))
 }
 
-// Wrap turns b[at:] into the value of a field: it inserts the field's tag and size in front of it.
+// Wrap turns b[start:] into the value of a field: it inserts the field's tag and size at b[start].
 func Wrap(b []byte, start int, n protowire.Number) []byte {
 	size := len(b) - start
 	if size < 1<<7 { // nearly always

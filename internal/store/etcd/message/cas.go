@@ -7,7 +7,8 @@ import (
 )
 
 // CAS encodes the TxnRequest for a compare-and-set. AppendTxn would encode the same bytes from
-// three parts, but in twice the time, because it does not know the messages' sizes in advance.
+// three parts, but in twice the time, because AppendTxn does not know the messages' sizes in
+// advance.
 type CAS struct {
 	key, value         []byte
 	revision           uint64

@@ -42,8 +42,7 @@ const (
 	maxTarget                                                = uint64(call.LeaseTarget)
 )
 
-// partField identifies the field of call.Part that has the same value as a given field of a
-// request.
+// partField identifies the field of call.Part that holds the value of a request's field.
 type partField uint8
 
 const (

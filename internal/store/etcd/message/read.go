@@ -37,7 +37,8 @@ func Next(b []byte) (f Field, rest []byte, ok bool) {
 }
 
 // Reader parses requests into the parts of a call. It stores keys and values in the form in which a
-// recording contains them, which may be redacted. It skips unknown fields.
+// recording contains them. The keys and values of a recording may be redacted. Reader skips unknown
+// fields.
 type Reader struct {
 	Redactor *call.Redactor
 	Call     *call.Call

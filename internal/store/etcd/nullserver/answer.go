@@ -17,7 +17,7 @@ func putPrefix(b []byte, size int) {
 	binary.BigEndian.PutUint32(b[1:], uint32(size))
 }
 
-// call replies to a complete request, or schedules its reply if the script delays it.
+// call replies to a complete request, or schedules the reply if the script delays the reply.
 func (s *session) call(id uint32, c call, extra int64, request []byte) {
 	if !c.method.scripted {
 		s.reply(id, c.method, extra, request, null.CorrectResponse)

@@ -96,8 +96,8 @@ func hasOverlap(ops []*pb.RequestOp) bool {
 	return false
 }
 
-// deletesKey reports whether a request deletes a key. In other requests, etcd interprets an end
-// that is a single zero byte as "no end". In this check, it does not.
+// deletesKey reports whether the request d deletes the key. Elsewhere, etcd interprets an end that
+// is a single zero byte as "no end". In this check, etcd does not do so.
 func deletesKey(key []byte, d *pb.DeleteRangeRequest) bool {
 	if len(d.RangeEnd) == 0 {
 		return bytes.Equal(key, d.Key)

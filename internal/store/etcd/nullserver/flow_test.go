@@ -13,7 +13,8 @@ import (
 )
 
 // TestRepliesRespectFlowControl checks that a response that is larger than the windows arrives in
-// pieces that never exceed them. Small responses must be able to overtake the large response.
+// pieces that never exceed the windows. Small responses must be able to overtake the large
+// response.
 func TestRepliesRespectFlowControl(t *testing.T) {
 	value := bytes.Repeat([]byte("0"), 320_000)
 	o := store.NullOptions{ValueSize: len(value)}

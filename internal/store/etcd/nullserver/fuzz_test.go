@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// conversation returns the bytes of a plausible conversation that a client sends on a connection.
+// conversation returns the bytes that a plausible client sends on a connection.
 func conversation(settings []h2.Setting, calls ...func(*rawClient)) []byte {
 	c := &rawClient{next: 1}
 	c.out = append(c.out, h2.Preface...)

@@ -9,8 +9,8 @@ import (
 // tableSize is the size of the HPACK table that a client may use. It is HPACK's default.
 const tableSize = 4096
 
-// maxRemembered limits the number of remembered blocks. It is larger than the number of different
-// kinds of requests in one load.
+// maxRemembered limits the number of remembered header blocks. The limit is larger than the number
+// of different kinds of requests in one load.
 const maxRemembered = 16
 
 func newRequestHeaders() *requestHeaders {

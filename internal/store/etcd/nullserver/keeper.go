@@ -71,9 +71,9 @@ func (c *cannedBackend) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse,
 	return r, nil
 }
 
-// newMemory returns an empty memory with the revision of an empty etcd cluster. If lag is not 0,
-// local reads from all members except the first do not return a write until this time has passed
-// since the write.
+// newMemory returns an empty memory with the revision of an empty etcd cluster. If `lag` is not 0,
+// a local read from any member except the first does not see a write until `lag` has passed since
+// the write.
 func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
 	m := &memory{Space: null.NewSpace[entryData](null.MaxShards, 1), hub: h}
 	if lag > 0 {
@@ -128,10 +128,10 @@ func checkRevision(r *pb.RangeRequest, revision int64) error {
 	return nil
 }
 
-// entriesAt returns the entries in the interval from key to end. If end is empty, it instead
-// appends the entry for the single key to the slice buffer and returns the result. As in etcd, an
-// end that is a single zero byte means "no end". The caller of this function, and of the functions
-// below, must hold the shards' locks.
+// entriesAt returns the entries in the interval from key to end. If end is empty, only the entry of
+// the single key is wanted; entriesAt then appends this entry to `buffer` and returns the result.
+// As in etcd, an end that is a single zero byte means "no end". The caller of this function, and of
+// the functions below, must hold the shards' locks.
 func (m *memory) entriesAt(buffer []*entry, key, end []byte) []*entry {
 	switch {
 	case len(end) == 1 && end[0] == 0:
@@ -212,8 +212,8 @@ func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 	return found
 }
 
-// lockToWrite prepares a write to the shards in set. It locks these shards or, if a client watches
-// several keys, all shards. It returns the shards that it locked.
+// lockToWrite prepares a write to the shards in `set`. It locks these shards or, if a client
+// watches several keys, all shards. It returns the shards that it locked.
 func (m *memory) lockToWrite(set null.Shards) null.Shards {
 	for wide := m.hub.ordersAllEvents(); ; wide = true {
 		if wide {

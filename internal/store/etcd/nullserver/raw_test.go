@@ -38,7 +38,7 @@ func TestPipelining(t *testing.T) {
 }
 
 // TestNoResponseIsSentDuringAStall uses a clock that the test controls. It checks that the server
-// sends no response during a stall, and that it sends all of them at the stall's end.
+// sends no response during a stall, and that it sends all responses at the stall's end.
 func TestNoResponseIsSentDuringAStall(t *testing.T) {
 	clock := settle.NewClock()
 	address := start(t, 1, options("stall=1s@1s"), clock)[0]
@@ -66,8 +66,8 @@ func TestNoResponseIsSentDuringAStall(t *testing.T) {
 	}
 }
 
-// TestStallInRealTime checks that a stall also delays the operations that follow the operation with
-// which the stall starts.
+// TestStallInRealTime checks that a stall that starts with the first operation also delays the
+// operations that follow.
 func TestStallInRealTime(t *testing.T) {
 	const stall = 150 * time.Millisecond
 	c := dial(t, start(t, 1, options("stall=150ms@0s"), nil)[0])

@@ -77,7 +77,7 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 	}
 	s.last = id
 	if s.goneAway {
-		return nil // GOAWAY has told the client that this request is not processed
+		return nil // the client knows from GOAWAY that this request is not processed
 	}
 	if s.maxStreams > 0 && s.open >= s.maxStreams {
 		s.out = h2.AppendRSTStream(s.out, id, h2.ErrCodeRefusedStream)

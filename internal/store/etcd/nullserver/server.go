@@ -79,7 +79,7 @@ func (s *Server) open(nc net.Conn, member int) *conn {
 	return c
 }
 
-// Serve implements null.Conn. When it returns, the connection's watchers are removed.
+// Serve implements null.Conn. Before Serve returns, it removes the connection's watchers.
 func (c *conn) Serve() {
 	if hub := c.session.member.hub; hub != nil {
 		defer hub.remove(c, 0, -1)

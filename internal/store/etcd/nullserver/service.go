@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// The identity of the null cluster, which is always the same. The IDs are as long as etcd's
-// IDs, which are hashes, so that replies have the same size as etcd's.
+// The identity that every null cluster has. The IDs are as long as etcd's IDs, which are hashes, so
+// that replies have the same size as etcd's.
 const (
 	clusterID   = 0xce6e756c6c000000
 	firstMember = 0x8e6e756c6c000001
@@ -120,7 +120,7 @@ func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) (
 	return protowire.AppendBytes(protowire.AppendTag(b, 1, protowire.BytesType), all), nil
 }
 
-// call executes a request, except a Range, RangeStream or Put request.
+// call executes a request of any method except Range, RangeStream and Put.
 func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, error) {
 	header := m.identity.header(m.backend.Revision())
 	switch r := request.(type) {
@@ -203,9 +203,9 @@ var (
 	errNestedTxn     = status.Error(codes.Unimplemented, "the null server does not accept nested transactions")
 )
 
-// scriptErrors maps each NAME that a script may use in error=NAME to an error. Most names are
-// either the outcome of an operation, for which the error is an etcd error with that outcome, or a
-// gRPC code.
+// scriptErrors maps each NAME that a script may use in error=NAME to an error. Most names are of
+// two kinds. The name of an outcome stands for an etcd error that has this outcome. The name of a
+// gRPC code stands for an error with this code.
 func scriptErrors() map[string]error {
 	errors := map[string]error{
 		"refused":        rpctypes.ErrGRPCRequestTooManyRequests,

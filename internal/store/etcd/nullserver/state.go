@@ -151,8 +151,9 @@ const (
 // session is the server's side of one connection. It contains no I/O, clock, goroutine or lock.
 // It turns input into output and delayed replies.
 //
-// A request consists of a HEADERS and a DATA frame. These frames nearly always arrive together,
-// so the newest stream is kept in newest, which is faster than the map streams.
+// A request consists of a HEADERS and a DATA frame. These frames nearly always arrive together, so
+// the newest stream is kept in the field `newest`, which is faster to access than the map in the
+// field `streams`.
 type session struct {
 	member  *member
 	owner   *conn // nil in tests without a network; there are then no watches
@@ -195,11 +196,11 @@ type longStream struct {
 	watchers int64    // number of watchers that were created on the stream
 }
 
-// hub holds the watchers of a null cluster and sends events to them. A write calls the hub while
-// it holds the locks for its keys, which keeps the events for each key in order. If a client
-// watches several keys, the write holds all locks, which keeps all events in order. The hub
-// sends events through the scheduler, because a writer already holds the lock of one connection
-// and must not wait for the lock of another connection.
+// hub holds the watchers of a null cluster and sends events to them. A write holds the locks for
+// its keys while it calls the hub. Therefore the events for each key stay in order. If a client
+// watches several keys, the write holds all locks, and all events stay in order. The hub sends
+// events through the scheduler, because a writer already holds the lock of one connection and must
+// not wait for the lock of another connection.
 type hub struct {
 	server        *Server
 	script        *null.Script

@@ -58,7 +58,7 @@ func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	return r, nil
 }
 
-// writes collects changes that are made under the same locks and that share one revision.
+// writes is a set of changes that are made under the same locks and that share one revision.
 type writes struct {
 	*memory
 	revision int64 // 0 until the first change

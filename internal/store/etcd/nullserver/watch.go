@@ -229,9 +229,9 @@ func (h *hub) add(w *watcher) {
 	}
 }
 
-// remove removes watchers of a connection. If stream is 0, it removes the connection's watchers
-// on all streams. Otherwise it removes the watchers on that stream: only the watcher with the
-// ID id, or all of them if id is negative.
+// remove removes watchers of a connection. If stream is 0, it removes the connection's watchers on
+// all streams. Otherwise it removes the watchers on that stream: only the watcher with the ID `id`,
+// or all watchers if `id` is negative.
 func (h *hub) remove(c *conn, stream uint32, id int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 )
 
 // returnWindow records that n bytes of DATA, including padding, were received. When the received
-// bytes reach half of the window, it sends a window update that returns them to the client. Stream
-// 0 stands for the connection.
+// bytes reach half of the window, returnWindow sends a window update, which returns the bytes to
+// the client. Stream 0 stands for the connection.
 func (s *session) returnWindow(received *int, n int, stream uint32) {
 	if *received += n; *received >= window/2 {
 		s.out = h2.AppendWindowUpdate(s.out, stream, uint32(*received))
@@ -104,8 +104,8 @@ func (s *session) streamWindow(id uint32) *int64 {
 	return nil
 }
 
-// unblock removes a stream's reply from the replies that wait for a window. It returns the
-// reply, or nil if the stream has none.
+// unblock removes a stream's reply from the replies that wait for a window. It returns the reply,
+// or nil if no reply of the stream waits.
 func (s *session) unblock(id uint32) *pending {
 	i := slices.IndexFunc(s.send.blocked, func(p *pending) bool { return p.stream == id })
 	if i < 0 {

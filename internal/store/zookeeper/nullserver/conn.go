@@ -68,8 +68,7 @@ func (c *conn) handleFrames(in []byte) (used int, keepOpen bool) {
 	return used, !c.Ended()
 }
 
-// release moves the delayed replies whose due time has passed to the output, and schedules the next
-// reply.
+// release moves to the output the delayed replies that are due, and schedules the next reply.
 func (c *conn) release(now int64) {
 	if len(c.postponed) > 0 {
 		c.takePostponed(now)

@@ -14,13 +14,13 @@ const (
 // conn is a connection. One goroutine reads from it. The server's schedule sends its delayed
 // replies.
 type conn struct {
-	null.Writer // writes out to the connection; its lock guards the fields down to silent
+	null.Writer // writes `out` to the connection; its lock guards the fields down to `silent`
 	server      *Server
 	session     session
 	out         []byte // pending output
-	closing     bool   // close the connection after out is written
+	closing     bool   // close the connection after `out` is written
 	later       []byte // delayed replies, in order
-	marks       []mark // due times of the parts of later
+	marks       []mark // due times of the parts of `later`
 	scheduled   bool   // the connection is in the server's schedule
 	received    uint64 // how many operations the connection has received
 	silent      bool   // send no further replies
@@ -32,7 +32,7 @@ type conn struct {
 	postponed     []postponed // delayed watch events
 }
 
-// mark is the time at which the bytes of conn.later before the offset end are due.
+// mark stores the due time of the bytes in conn.later before the offset `end`.
 type mark struct {
 	due   int64
 	end   int

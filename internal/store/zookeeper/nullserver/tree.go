@@ -55,7 +55,7 @@ func (t *tree) nodeWithVersion(path []byte, version int32) (*entry, jute.Code) {
 // versionOf returns how often a node's data was changed since the node was created.
 func versionOf(e *entry) int32 { return int32(e.Version - 1) }
 
-// set changes a node's data in the transaction zxid.
+// set changes a node's data in the transaction with the given zxid.
 func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.Code) {
 	e, code := t.nodeWithVersion(path, version)
 	switch {
@@ -149,8 +149,8 @@ func (t *tree) forget(e *entry) {
 	delete(t.sessions[e.Data.owner], e.Key)
 }
 
-// children calls visit with the name of each child of a node. In key order, the descendants of a
-// child directly follow the child; children skips them.
+// children calls the function `visit` with the name of each child of a node. In key order, each
+// child is directly followed by its descendants, which are skipped.
 func (t *tree) children(path []byte, visit func(name string)) {
 	prefix := strings.TrimSuffix(string(path), "/") + "/"
 	for list := t.Prefixed([]byte(prefix)); len(list) > 0; {

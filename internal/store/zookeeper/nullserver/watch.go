@@ -48,7 +48,8 @@ func (t *tree) recordChange(kind jute.WatchEvent, path string) {
 }
 
 // publish sends the current request's changes to the connections that watch the changed nodes. Each
-// event contains zxid. If the request failed (done is false), publish discards the changes.
+// event contains the given zxid. If the request failed (done is false), publish discards the
+// changes.
 func (t *tree) publish(done bool, zxid int64) {
 	w := &t.watches
 	if done {

@@ -27,7 +27,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
 )
 
-// etcdImage is the name of the image on the node that contains etcd's own server.
+// etcdImage is the name of an image on the node. The image contains etcd's own server.
 const etcdImage = "localhost/etcd:test"
 
 // staticEtcd is a static pod as kubeadm writes it. {node} is the node's address, {pki} the folder
@@ -155,7 +155,8 @@ func countKeys(t *testing.T, c *clientv3.Client) int64 {
 	return r.Count
 }
 
-// killInPod kills the check in a pod, which runs in the PID namespace of this test.
+// killInPod kills the process of a check in a pod. The process is visible in the PID namespace of
+// this test.
 func killInPod(t *testing.T) {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -253,7 +254,7 @@ func (p *staticPlane) testInterrupted(t *testing.T) {
 	p.checkGone(t)
 }
 
-// If this program is killed, the check in the pod still ends, and Kubernetes removes the Job.
+// If the plug-in is killed, the check in the pod still ends, and Kubernetes removes the Job.
 func (p *staticPlane) testKilled(t *testing.T) {
 	c, _ := p.startCheck(t, "3s")
 	if err := c.Process.Kill(); err != nil {
@@ -279,7 +280,7 @@ func (p *staticPlane) testPodKilled(t *testing.T) {
 	if suggested == nil {
 		t.Fatalf("no command removes the keys: %s", stderr)
 	}
-	other, _, _ := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName, "--prefix", "other/") // may get the PID namespace's number of the killed check
+	other, _, _ := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName, "--prefix", "other/") // its PID namespace may get the number of the killed check's PID namespace
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}

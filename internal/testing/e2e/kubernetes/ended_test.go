@@ -24,8 +24,8 @@ trials:
   - {store: etcd, operation: put, clients: 4, connections: 4, rate: 100, warmup: 1s, duration: 5m}
 `
 
-// within polls until the condition holds, and fails the test after bound. The text what describes
-// the failure.
+// within polls until the condition holds, and fails the test after the time `bound`. The text
+// `what` describes the failure.
 func within(t *testing.T, bound time.Duration, what string, ask func() bool) {
 	t.Helper()
 	for began := time.Now(); !ask(); time.Sleep(100 * time.Millisecond) {
@@ -69,7 +69,7 @@ func TestInterrupted(t *testing.T) {
 	checkGone(t)
 }
 
-// After the controller was killed, the agents' lease of ten seconds expires. Then the agents exit,
+// After the controller was killed, the agents' ten-second lease expires. Then the agents exit,
 // their Job ends, and Kubernetes deletes everything that belongs to the Job.
 func TestControllerKilled(t *testing.T) {
 	needsNode(t)
@@ -123,8 +123,8 @@ func TestAttached(t *testing.T) {
 	checkGone(t)
 }
 
-// reachable makes a server on the loopback interface reachable for pods only, and returns the
-// address for pods.
+// reachable makes a server on the loopback interface reachable from pods, and only from pods. It
+// returns the address that pods use.
 func reachable(t *testing.T, server string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(kubernetes.ServiceAddress, "0"))

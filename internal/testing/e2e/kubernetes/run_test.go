@@ -43,15 +43,15 @@ func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string
 	return c, dir, out
 }
 
-// fewPuts is a load that uses little of two CPUs, so that a control plane, three members and four
-// workers can run on them, too. It has enough operations for a p99.
+// fewPuts is a load that needs only a small part of two CPUs. The rest suffices for a control
+// plane, three members and four workers. The load has enough operations for a p99.
 const fewPuts = `name: puts
 trials:
   - {store: etcd, operation: put, clients: 8, connections: 8, rate: 40, warmup: 2s, duration: 28s}
 `
 
 // ofTheNode lists the rules that always appear in the verdict if the node runs on one machine. The
-// control plane counts as other programs, and the eight processes next to it need several CPUs.
+// control plane counts as other programs. The eight processes of a run need several CPUs.
 var ofTheNode = []int{7, 10, 12, 23, 30}
 
 // Members and workers run in pods, from the start to the report. All reasons in the verdict must

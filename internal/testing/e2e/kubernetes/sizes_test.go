@@ -49,8 +49,8 @@ type measured struct {
 	name string
 	// below is the part of the keys after the API server's prefix.
 	below string
-	// resource is the load's resource whose value size is compared with the row, or NumResources
-	// for none.
+	// resource is the load's resource that is compared with the row, or NumResources if there is
+	// none.
 	resource application.Resource
 }
 
@@ -70,9 +70,9 @@ var rows = []measured{
 	{"leases of API servers", "leases/kube-system/", application.NumResources},
 }
 
-// TestSizes measures the values that a real API server (with controllers, scheduler and kubelet)
-// writes to etcd for each resource in the load, and compares the load's sizes with the measured
-// sizes. It prints the table in docs/explanation/applications.md.
+// TestSizes measures the sizes of the values that a real API server (with controllers, scheduler
+// and kubelet) writes to etcd. It compares these sizes with the sizes that the load uses for
+// each resource. It also prints the table for docs/explanation/applications.md.
 func TestSizes(t *testing.T) {
 	needsNode(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}})
@@ -101,7 +101,7 @@ func TestSizes(t *testing.T) {
 	t.Logf("values in etcd, in bytes:\n| resource | keys below `/registry/` | objects | median | mean | p90 | most |\n|---|---|---:|---:|---:|---:|---:|\n%s", table.String())
 }
 
-// runApp creates a Deployment with a Service. Its pods run until the test ends.
+// runApp creates a Deployment with a Service. The Deployment's pods run until the test ends.
 func runApp(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -134,8 +134,9 @@ func runApp(ctx context.Context, t *testing.T) {
 }
 
 // row reads the sizes of the values from etcd and returns a row of the table. It also compares the
-// load's size for the resource with the median. The sizes differ slightly between versions of
-// Kubernetes. If they differ by more than a factor of 1.5, the load needs new sizes.
+// median with the size that the load uses for the resource. The two differ slightly, because the
+// sizes depend on the version of Kubernetes. If they differ by more than a factor of 1.5, the load
+// needs new sizes.
 func row(ctx context.Context, t *testing.T, client *clientv3.Client, m *measured, of *application.Resource) string {
 	t.Helper()
 	got, err := client.Get(ctx, "/registry/"+m.below, clientv3.WithPrefix())

@@ -12,7 +12,7 @@ import (
 
 const (
 	class = `{kind: StorageClass, metadata: {name: disks}, provisioner: kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}`
-	// disk is a volume of the storage class. The volume is a folder on the node.
+	// disk describes a volume of the storage class `class`. The volume is a folder on the node.
 	disk = `kind: PersistentVolume
 metadata: {name: disk}
 spec:

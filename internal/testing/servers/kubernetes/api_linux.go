@@ -144,7 +144,7 @@ func (a *API) ready() error {
 	return err
 }
 
-// accountReady returns an error until the service account exists that pods use by default. Without
+// accountReady returns an error until the service account that pods use by default exists. Without
 // that account, no pod can be created.
 func (a *API) accountReady() error {
 	_, err := a.Get("/api/v1/namespaces/default/serviceaccounts/default")

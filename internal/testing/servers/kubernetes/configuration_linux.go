@@ -33,9 +33,10 @@ func main() {
 }
 `
 
-// configurations contains the programs' configuration files. On some test machines, containerd has
-// no permission to lower its containers' OOM scores. The configuration makes the kubelet tolerate a
-// full disk, and prevents it from managing control groups for system services.
+// configurations contains the programs' configuration files. They prevent containerd from lowering
+// the OOM scores of its containers, because containerd has no permission to do so on some test
+// machines. They also make the kubelet tolerate a full disk, and prevent the kubelet from managing
+// control groups for system services.
 var configurations = map[string]string{
 	"containerd.toml": `version = 2
 root = "{dir}/containerd/root"

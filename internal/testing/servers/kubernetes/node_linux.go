@@ -114,7 +114,7 @@ func (n *Node) run(ctx context.Context, name, path string, args []string, ready 
 	return n.await(ctx, name, ready)
 }
 
-// await calls ask until it returns nil.
+// await calls the function `ask` repeatedly until `ask` returns nil.
 func (n *Node) await(ctx context.Context, what string, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()

@@ -23,8 +23,8 @@ type Cluster struct {
 	servers []func() // each function stops an etcd member
 }
 
-// Start starts a cluster from the store's Launch until the end of the test. It waits until the
-// cluster has a leader and every proxy responds.
+// Start starts a cluster from the store's Launch. The cluster runs until the end of the test. Start
+// waits until the cluster has a leader and every proxy responds.
 func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	t.Helper()
 	c := &Cluster{Access: store.Access{Backends: map[string]string{}, DialTimeout: 5 * time.Second}}

@@ -52,8 +52,8 @@ const (
 	window = 400
 	// clip limits the distance of a point from its level, in standard deviations.
 	clip = 3
-	// screen is the minimum distance between two levels, in standard errors, for which examine is
-	// called.
+	// screen is the minimum distance between two levels, in standard errors, for which the method
+	// `examine` is called.
 	screen = 4
 	// significant is the p-value below which a change is confirmed. The tests measure the resulting
 	// rate of false alarms: about one in 100,000 points of independent noise.

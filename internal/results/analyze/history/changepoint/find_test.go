@@ -20,8 +20,8 @@ func find(points []Point) []Change {
 	return changes
 }
 
-// Find has a higher F1 than two simple methods on series with known changes, and a low rate of
-// false alarms. The log contains the figures that docs/reference/statistics.md quotes.
+// Find has a higher F1 score than two simple methods on series with known changes, and a low rate
+// of false alarms. The log contains the figures that docs/reference/statistics.md quotes.
 func TestFindBeatsSimplerMethods(t *testing.T) {
 	settle.SkipUnderRace(t)
 	runs := 60

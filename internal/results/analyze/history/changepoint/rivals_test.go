@@ -33,8 +33,8 @@ func windows(points []Point) (at []int) {
 }
 
 // divisive finds changes by E-divisive with a t-test for significance. It then removes the weakest
-// changes until all are significant. This is the method of Hunter (Fleming et al., ICPE 2023), but
-// applied to the whole series instead of windows.
+// changes until all remaining changes are significant. This is the method of Hunter (Fleming et
+// al., ICPE 2023), but applied to the whole series instead of windows.
 func divisive(points []Point) []int {
 	const significance, least = 0.001, 0.0
 	all := valuesOf(points)
