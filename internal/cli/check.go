@@ -254,8 +254,8 @@ the load, asks, checks etcd from the pod, and removes the pod.`,
 	}
 	r := command.NewFlags(c.Flags())
 	f := &perfFlags{checkFlags: newCheckFlags(r, "check-perf", &a.Wide), duration: time.Minute, set: c.Flags()}
-	r.Int("clients", &f.clients, "maximum number of writes in flight, instead of the load's number of clients")
-	r.Number("rate", &f.rate, "R", "writes per second, instead of the load's rate")
+	r.Int("clients", &f.clients, "maximum number of writes in flight; replaces the load's number of clients")
+	r.Number("rate", &f.rate, "R", "writes per second; replaces the load's rate")
 	r.Duration("duration", &f.duration, "duration of the load")
 	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; the duration of fdatasync is measured there after the load")
 	a.AddProgress(r)

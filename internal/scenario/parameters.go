@@ -73,7 +73,7 @@ func clusterParameters() []*Parameter {
 		{Key: "settings", Meaning: "settings of the store", readFile: setSettings},
 		{Key: "env", Meaning: "environment variables of the members", fileSchema: envSchema,
 			readFile: setEnv, column: &column{title: "environment", cell: environmentLabel, optional: true, emptyText: "-"}},
-		{Key: "endpoints", Meaning: "members of a running cluster, instead of starting one", fileSchema: endpointsSchema,
+		{Key: "endpoints", Meaning: "members of a running cluster; without endpoints, a new cluster is started", fileSchema: endpointsSchema,
 			readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.runningCluster.Endpoints })},
 		{Key: "tls", Meaning: "TLS settings for a running cluster: cacert, cert, key (PEM files) and insecure-skip-tls-verify; {} uses TLS and trusts the system's authorities",
 			fileSchema: tlsSchema, readFile: setTLS},

@@ -19,14 +19,14 @@ func (p *fileParser) redact(data []byte) []byte {
 		name, _, _ := strings.Cut(n.text, ":")
 		i := n.pos.line - 1
 		if i >= len(lines) || !strings.Contains(lines[i], n.text) {
-			p.failf(n.pos, "the password could not be removed from the record; write the value of \"user\" as NAME:PASSWORD, on one line and without escapes")
+			p.failf(n.pos, "quorumbench cannot hide this password in the copy of the scenario that it records; write the value of \"user\" as NAME:PASSWORD, on one line and without escapes")
 			continue
 		}
 		lines[i] = strings.ReplaceAll(lines[i], n.text, name+":***")
 	}
 	bare := removeComments(lines)
 	if at := firstComment(bare); at.line > 0 {
-		p.failf(at, "this comment could not be removed from the record; write it on a separate line, or remove it")
+		p.failf(at, "quorumbench cannot leave this comment out of the copy of the scenario that it records; write the comment on a separate line, or delete it")
 	}
 	return []byte(bare)
 }

@@ -153,7 +153,7 @@ func hostsNotes(c *preflight.Check) (notes []string) {
 		}
 	}
 	if neighbor > 0 {
-		notes = append(notes, fmt.Sprintf("At the same time, another writer on each host wrote up to %s, as when images are pulled.", text.Bytes(uint64(neighbor))))
+		notes = append(notes, fmt.Sprintf("At the same time, another writer on each host wrote at most %s, to imitate a pull of an image.", text.Bytes(uint64(neighbor))))
 	} else {
 		notes = append(notes, "No other load was added. --neighbor-load 1GiB shows how the disks behave while an image is pulled.")
 	}

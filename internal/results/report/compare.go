@@ -144,7 +144,7 @@ func compareNotes(c *compare.Comparison) []string {
 			text.Count(uint64(c.FamilySize))))
 	}
 	if c.Disturbed() {
-		lines = append(lines, "Some repeats were disturbed. The intervals are for the change without the known disturbances. Repeats that may have been disturbed more have less weight. If disturbances may have affected one run more than the other, the interval is longer in that direction.")
+		lines = append(lines, "Some repeats were disturbed. The intervals are for the change without the known disturbances. The more a disturbance may have changed a repeat, the less weight the repeat has. If disturbances may have affected one run more than the other, the interval is longer in that direction.")
 	}
 	if c.UsesRounds() {
 		lines = append(lines, fmt.Sprintf("With at least %d rounds, each repeat is compared with the baseline's repeat in the same round, so drift between rounds cancels out. The interval is for the ratio.", stats.MinRounds))

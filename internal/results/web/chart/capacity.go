@@ -117,7 +117,7 @@ func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	p.path(class+" l thin", &lower, "")
 	p.legend = []Entry{{"p99", class}, {"p50", class + " thin"}}
 	out := p.end()
-	out.Notes = []string{"Pale dots: trials that missed the objective. Shaded: interval of the largest value that meets the objective."}
+	out.Notes = []string{"Pale dots: trials that missed the objective. Shaded: the interval that contains the largest value that meets the objective."}
 	return out, true
 }
 
