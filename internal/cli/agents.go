@@ -27,7 +27,7 @@ type agents struct {
 
 // registerSSH registers the flags for hosts that are reached via ssh.
 func (a *agents) registerSSH(r command.Flags) {
-	r.Text("ssh-identity", &a.access.Identity, "FILE", "for hosts reached via ssh: private key, instead of the keys in the ssh agent and in ~/.ssh")
+	r.Text("ssh-identity", &a.access.Identity, "FILE", "for hosts reached via ssh: private key to use instead of the keys in the ssh agent and in ~/.ssh")
 	r.Text("ssh-known-hosts", &a.access.KnownHosts, "FILE", "for hosts reached via ssh: file with the hosts' public keys, instead of ~/.ssh/known_hosts")
 	r.Text("ssh-config", &a.access.Config, "FILE", "for hosts reached via ssh: configuration file, instead of ~/.ssh/config; \"none\" for no file")
 }
@@ -127,7 +127,7 @@ func (a *agents) clocks() (lines []string) {
 		if o.Ahead < 0 {
 			direction = "behind"
 		}
-		line := fmt.Sprintf("the clock of agent %s was %v %s this machine's (± %v); times that this agent reported have been corrected", r.Name(), o.Ahead.Abs().Round(time.Microsecond), direction, o.Bound.Round(time.Microsecond))
+		line := fmt.Sprintf("the clock of agent %s was %v %s this machine's clock (± %v); the times that this agent reported have been corrected", r.Name(), o.Ahead.Abs().Round(time.Microsecond), direction, o.Bound.Round(time.Microsecond))
 		if o.Jumps > 0 {
 			line += fmt.Sprintf("; the agent's clock was changed %s, by %v in total, and times before each change have been corrected with the offset that was valid before that change", text.Plural(uint64(o.Jumps), "time"), o.ChangeSinceFirst.Round(time.Microsecond))
 		}

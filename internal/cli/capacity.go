@@ -80,11 +80,11 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", size.ParseObjective, func(o size.Objective) string { return o.Text },
 		"objective to meet: limits for percentiles of response times and for the share of errors, for example 'p99<20ms, errors<0.1%'")
 	command.Value(r, "until", &f.until, "DURATION", scenario.ParseTimeLimit, text.FormatDuration, "time limit for the search; no trial starts that would end after this limit")
-	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "stop the search when the interval is at most this wide")
-	r.Number("from", &f.firstRate, "R", "first rate to try; with --over KEY, the first value of KEY to try, which by default is the value in the scenario")
+	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "stop the search when the reported interval is at most this wide")
+	r.Number("from", &f.firstRate, "R", "first rate to try; with --over KEY: first value to try, by default the value of KEY in the scenario")
 	r.Number("max-rate", &f.maxRate, "R", "highest rate to try")
 	r.Number("max-value", &f.maxValue, "V", "highest value of the searched parameter to try (default: the parameter's maximum)")
-	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, overFlag.String, "run one search for each value of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or for each store: store=NAME[@VERSION],NAME=PATH,...; KEY without values searches for the highest value of an application's parameter that determines the load, for example nodes")
+	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, overFlag.String, "run one search for each value of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or for each store: store=NAME[@VERSION],NAME=PATH,...; KEY without values: search for the highest value of KEY, for example nodes; KEY must be an application's parameter that determines the load")
 	r.Duration("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 means no warm-up")
 	r.Text("trial", &f.trial, "NAME", "name of the trial whose load the search uses, if the file has several trials")
 	a.AddProgress(r)
@@ -115,7 +115,7 @@ func (f *capacityFlags) check() error {
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
 	case f.over.searchesParameter() && f.isGiven("max-rate"):
-		return command.Usage("--max-rate limits a rate, but --over %s searches for a value of that parameter; limit it with --max-value", f.over.key)
+		return command.Usage("--max-rate limits a rate, but --over %s searches for a value of that parameter; limit this value with --max-value", f.over.key)
 	case f.over.searchesParameter() && f.isGiven("warm-up"):
 		return command.Usage("--warm-up warms up the cluster with a closed loop, but --over %s searches with an application's load, which is not a closed loop; remove --warm-up", f.over.key)
 	case !f.over.searchesParameter() && f.isGiven("max-value"):
@@ -245,11 +245,11 @@ func keepTrial(s *scenario.Scenario, name string) error {
 	case len(found) == 0 && name != "":
 		return command.Usage("--trial: the scenario has no trial %q%s", name, command.Suggest(name, names, ""))
 	case len(found) != 1:
-		return command.Usage("the scenario has %s, but a search needs a single load; choose one with --trial, such as %s", text.Plural(uint64(len(names)), "trial"), names[0])
+		return command.Usage("the scenario has %s, but a search needs a single load; choose a trial with --trial, such as %s", text.Plural(uint64(len(names)), "trial"), names[0])
 	case len(s.Hosts) > 0:
 		return command.Usage("the scenario names hosts, but a search uses only this machine; remove the hosts, or start the cluster on these hosts yourself and give --endpoints")
 	case len(found[0].Load.Faults) > 0 || found[0].Load.Verify:
-		return command.Usage("the trial %s injects faults or verifies responses, which a search cannot do; remove them, or use quorumbench run", found[0].Name)
+		return command.Usage("the trial %s injects faults or verifies responses, which a search cannot do; remove faults and verify from the trial, or use quorumbench run", found[0].Name)
 	}
 	s.Trials = found
 	return nil

@@ -54,7 +54,7 @@ func (o *overFlag) checkLoad(t *scenario.Trial) error {
 	case len(d.SizeParameters) == 0:
 		return command.Usage("the trial %s has the load of %s, for which no capacity search is possible, because %s; use quorumbench run with a matrix of values", t.Name, d.Name, d.NoSearchReason)
 	case !o.searchesParameter():
-		return command.Usage("the trial %s has the load of an application, and its rate depends on parameters (%s); name one of these parameters with --over: %s", t.Name, strings.Join(d.SizeParameters, ", "), overLine())
+		return command.Usage("the trial %s has the load of an application, and the rate of this load depends on parameters (%s); name one of these parameters with --over: %s", t.Name, strings.Join(d.SizeParameters, ", "), overLine())
 	case d.SizeParameter(o.key) == nil:
 		return command.Usage("--over %s: this parameter does not determine the load of %s; choose one of %s", o.key, d.Name, strings.Join(d.SizeParameters, ", "))
 	}

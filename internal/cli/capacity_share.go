@@ -52,7 +52,7 @@ The load is that of the recorded search, at the rate in --rate and with the chan
 	r.Text("trial", &f.trial, "NAME", "name of the trial whose load to use, if the file has several trials")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "change a parameter of the load, for example value-size=1KiB")
 	r.Duration("history", &f.history, "time between compactions; until the next compaction, the store keeps overwritten values")
-	r.Size("network", &f.network, "bandwidth of a member's network interface in bytes per second, for example 125MB; without it, the share of the network is not known")
+	r.Size("network", &f.network, "bandwidth of a member's network interface in bytes per second, for example 125MB; without this flag, the load's share of the network is not known")
 	r.Format(&f.format, &a.Wide, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.isGiven = c.Flags().Changed
@@ -72,7 +72,7 @@ func (f *shareFlags) check() error {
 	case f.isGiven("rate") && f.replacesRecorded(scenario.Assignment{Key: "rate"}):
 		return command.Usage("--rate and --set rate both set the rate; give only one of them")
 	case slices.ContainsFunc(f.set, scenario.Assignment.SelectsRunningCluster):
-		return command.Usage("a --set flag sets a parameter for connecting to a cluster, but this command contacts no server; remove that flag")
+		return command.Usage("one of the --set flags is for a running cluster, but this command contacts no server; remove that flag")
 	case f.history < 0:
 		return command.Usage("--history is %s, but must be at least 0", f.history)
 	case f.network < 0:

@@ -320,7 +320,7 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 		case isOnlyCode(err, command.ExitFailed):
 			a.SuggestNext("quorumbench check disk DIR (run this on each member's machine, with its data folder)")
 		case isOnlyCode(err, command.ExitUndecided):
-			a.SuggestNext("repeat the check on a machine with less other load")
+			a.SuggestNext("repeat the check on a quieter machine")
 		}
 		if err == nil || err.Error() == "" {
 			a.SuggestMore(f.out)
@@ -334,10 +334,11 @@ func isOnlyCode(err error, code int) bool { return command.ExitCode(err) == code
 
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "datascale", Short: "Measure the memory, disk space and time that keys cost each member", Args: command.ArgsBetween(0, 0, ""),
+		Use: "datascale", Short: "Measure the memory, disk space and time that each member needs for keys", Args: command.ArgsBetween(0, 0, ""),
 		Example: `  quorumbench check datascale --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
-		Long: `Measure what keys of 512 bytes with values of 512 bytes cost each member: its memory and
-database size before and after, the bytes per key, and the duration of the writes.
+		Long: `Measure what each member needs for keys of 512 bytes with values of 512 bytes: its memory
+and database size before and after the writes, the bytes per key, and the duration of the
+writes.
 
   load       keys  clients
   s        10,000       50

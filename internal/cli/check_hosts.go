@@ -49,7 +49,7 @@ type hostsFlags struct {
 func (a *commandLine) checkHostsCommand() *cobra.Command {
 	f := &hostsFlags{store: "etcd", rate: 50, format: "text", agents: agents{logf: a.logf}}
 	c := &cobra.Command{
-		Use: "hosts", Short: "Check whether machines are good enough for a store, before it is installed", Args: command.ArgsBetween(0, 0, ""),
+		Use: "hosts", Short: "Check whether machines are good enough for a store, before the store is installed", Args: command.ArgsBetween(0, 0, ""),
 		Example: `  quorumbench check hosts --dir /var/lib/etcd
   quorumbench check hosts --hosts db1,db2,db3 --store k3s --format json
   quorumbench check hosts --hosts db1,db2,db3 --neighbor-load 1GiB
@@ -74,7 +74,7 @@ CANNOT TELL YET. The exit code is 0 for PASS, 1 for FAIL and 6 for CANNOT TELL Y
 	r.Text("store", &f.store, "NAME", "store whose verdict determines the exit code: etcd, zookeeper, consul or k3s")
 	r.Duration("duration", &f.duration, "duration of the writes (default: until the disks are certainly good or bad, at most 5m)")
 	r.Int("rate", &f.rate, "synced writes per second on each host")
-	r.Size("neighbor-load", &f.neighbor, "also write a file of this size once a minute, as when an image is pulled; 0 for no such load")
+	r.Size("neighbor-load", &f.neighbor, "also write a file of this size once a minute, to imitate pulls of images; 0 disables these writes")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates that \"quorumbench agent certs\" created")
 	f.agents.registerSSH(r)
 	f.pods.registerForHosts(r)
@@ -189,7 +189,7 @@ func (f *hostsFlags) podHosts() (hosts []scenario.Host, err error) {
 	case f.agents.certs != "" || f.agents.access != overssh.Access{}:
 		return nil, command.Usage("--agent-certs and the flags --ssh-* do not apply to pods, which are reached through the API of Kubernetes; omit them")
 	case f.pods.members < 1 || f.pods.members > maxHosts:
-		return nil, command.Usage("--members must be from 1 to %d, not %d; give the number of pods with which nodes are checked", maxHosts, f.pods.members)
+		return nil, command.Usage("--members must be from 1 to %d, not %d; give the number of pods that check nodes", maxHosts, f.pods.members)
 	}
 	f.pods.options.Members = f.pods.members
 	for _, name := range kubernetes.Members(f.pods.members) {
@@ -344,7 +344,7 @@ func interruptedOr(ctx context.Context, err error) error {
 // planOf returns a sentence about what will be written on a host.
 func planOf(h *preflight.Host, w *probe.PacedWrites) string {
 	total, atOnce := w.Bytes()
-	return fmt.Sprintf("%s: writing at most %s in %s, to a new folder in %s; the folder has at most %s and is removed at the end",
+	return fmt.Sprintf("%s: writing at most %s in %s, to a new folder in %s; the folder contains at most %s and is removed at the end",
 		h.Name, text.Bytes(uint64(total)), text.FormatDuration(w.Duration), h.Dir, text.Bytes(uint64(atOnce)))
 }
 

@@ -70,8 +70,8 @@ func (p *podCheck) register(c *cobra.Command, plugin bool, attach *command.Attac
 	r := command.NewFlags(c.Flags())
 	p.kubernetesFlags.register(r, "find the etcd of a Kubernetes control plane, and run the command in a pod next to it (docs/how-to/run-in-a-pod.md)",
 		"namespace of the pod (default: the namespace of etcd's pods, or kube-system)", "; default: the image in --shell-image", func() {
-			r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: image with a shell; this program is copied into its pod")
-			r.Text("node", &p.node, "NAME", "with --on kubernetes: control-plane node of the pod (default: the first one whose etcd is ready)")
+			r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: image with a shell, for a pod into which this program is copied")
+			r.Text("node", &p.node, "NAME", "with --on kubernetes: control-plane node on which the pod runs (default: the first node whose etcd is ready)")
 			r.Toggle("yes", &p.yes, "with --on kubernetes: do not ask before the pod is created")
 			if p.flags.Lookup("dry-run") == nil { // cleanup has its own dry run
 				r.Toggle("dry-run", &p.dryRun, "with --on kubernetes: print a description of the check and its Job as YAML, and create nothing")
@@ -102,7 +102,7 @@ func (p *podCheck) check() error {
 	}
 	switch {
 	case p.flags.Changed("image") && p.flags.Changed("shell-image"):
-		return command.Usage("--image names an image with this program, but --shell-image names one without it; give only one of them")
+		return command.Usage("--image names an image with this program, but --shell-image names an image without this program; give only one of the two flags")
 	case p.flags.Changed("endpoints") && p.node == "":
 		return command.Usage("--endpoints with --on kubernetes needs the node of the pod; add --node, or omit --endpoints to find etcd")
 	case p.options.Image == "":
@@ -180,7 +180,7 @@ const unknownTime = time.Hour
 
 // keysRemain is the remedy if a check could not remove its keys. The pod has printed the run's ID,
 // because another pod cannot determine whether the run has ended.
-const keysRemain = "its keys may remain: remove them with the command that the check printed before it wrote, \"quorumbench cleanup --on kubernetes --prefix PREFIX --run ID\""
+const keysRemain = "its keys may remain: remove them with the command that the check printed before it wrote them, \"quorumbench cleanup --on kubernetes --prefix PREFIX --run ID\""
 
 // checkInPod runs a check in a pod. It uses the scenario s only to describe the check, and to limit
 // its duration.
@@ -206,7 +206,7 @@ func describeLoad(l *scenario.Load) []string {
 	if l.Overwrite {
 		lines = []string{
 			fmt.Sprintf("%s; keys below %q", load, l.Prefix),
-			"if other keys exist there, replaces and deletes them, and removes no keys at the end",
+			"replaces and deletes keys that already exist there; removes no keys at the end",
 		}
 	}
 	for _, change := range l.ClusterWideChanges() {
@@ -224,7 +224,7 @@ func (a *commandLine) runInPod(ctx context.Context, p *podCheck, words string, l
 	var started atomic.Bool // set when something may have been created
 	ctx, stop := command.Interruptible(ctx, func() {
 		if started.Load() {
-			a.PrintNote("stopping as soon as the command in the pod has ended; press Ctrl-C again to leave now, and Kubernetes removes the pod later")
+			a.PrintNote("stopping as soon as the command in the pod has ended; press Ctrl-C again to stop waiting and let Kubernetes remove the pod later")
 		}
 	})
 	defer stop()

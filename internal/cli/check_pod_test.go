@@ -115,7 +115,7 @@ func TestDescribeLoad(t *testing.T) {
 	l.Cleanup.Compact, l.Cleanup.Defragment = true, true
 	want := []string{
 		`10 keys; keys below "app/"`,
-		"if other keys exist there, replaces and deletes them, and removes no keys at the end",
+		"replaces and deletes keys that already exist there; removes no keys at the end",
 		"compacts the history of all keys at the end, which affects the whole cluster",
 		"defragments every member at the end, which affects the whole cluster",
 		"each member blocks all its requests while it is defragmented",

@@ -125,7 +125,7 @@ func (a *commandLine) cleanLeftover(ctx context.Context, f *cleanupFlags, g *gua
 		a.Printf("Keys below %q stay, because this machine cannot see whether the %s is still active. If the run has ended, remove the keys with --run %s.\n", l.Prefix, run, l.Run)
 		return false, nil
 	case f.run != "" && f.run != l.Run:
-		a.Printf("Keys below %q stay, because they belong to the %s, but --run names another run.\n", l.Prefix, run)
+		a.Printf("Keys below %q stay, because they belong to the %s, and --run names another run.\n", l.Prefix, run)
 		return false, nil
 	}
 	a.Printf("The %[2]s left keys below %[1]q.\n", l.Prefix, run)

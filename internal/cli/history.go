@@ -38,7 +38,7 @@ func (a *commandLine) historyCommand() *cobra.Command {
 	f := &historyFlags{format: "text", order: string(history.ByDate), margin: stats.Margin}
 	c := &cobra.Command{
 		Use:   "history [RUN|FILE]...",
-		Short: "Report when metrics changed over many recorded runs",
+		Short: "Report when metrics changed in a series of recorded runs",
 		Example: `  quorumbench history --runs runs
   quorumbench history --runs runs --metric ops --since 2026-11-01
   quorumbench history --runs runs --last 1 --fail-on worse
@@ -218,7 +218,7 @@ func (a *commandLine) historySources(f *historyFlags, args []string, figures []r
 			return nil, err
 		}
 		for _, folder := range skipped {
-			a.Warn(fmt.Sprintf("the runs in the folder %s were left out, because it cannot be read: %v", folder.Path, folder.Err))
+			a.Warn(fmt.Sprintf("the runs in the folder %s were left out, because the folder cannot be read: %v", folder.Path, folder.Err))
 		}
 		if len(dirs) == 0 {
 			return nil, fmt.Errorf("--runs %s contains no run directory; name the folder in which quorumbench run creates run directories (its flag --runs-dir)", f.runs)

@@ -85,7 +85,7 @@ func (p *pods) registerForRun(r command.Flags) {
 	p.register(r, "create pods for members and workers, and delete them at the end (docs/how-to/many-machines.md)", func() {
 		r.Int("members", &p.members, "with --on kubernetes: number of members to start in each cluster; each member has its own pod")
 		r.Int("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
-		r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: use the running cluster at these endpoints, which pods must be able to reach, instead of starting clusters")
+		r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: use the running cluster at these endpoints, and start no clusters; pods must be able to reach the endpoints")
 	})
 }
 
@@ -105,7 +105,7 @@ func (p *pods) register(r command.Flags, on string, more func()) {
 	p.kubernetesFlags.register(r, on, "namespace of the pods (default: the namespace of the context in the kubeconfig)", "", func() {
 		command.Value(r, "pod-cpu", &p.options.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: CPUs of each pod")
 		command.Value(r, "pod-memory", &p.options.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
-		r.Text("pod-storage-class", &p.options.StorageClass, "NAME", "with --on kubernetes: storage class of the volume for each member's data, instead of a folder on the member's node")
+		r.Text("pod-storage-class", &p.options.StorageClass, "NAME", "with --on kubernetes: storage class of the volume for each member's data (default: no volume, but a folder on the member's node)")
 		r.Text("pod-storage", &p.options.Storage, "SIZE", "with --pod-storage-class: size of the volume")
 		more()
 	})

@@ -62,7 +62,7 @@ func (a *commandLine) loadResumedRun(f *runFlags, args []string) (_ *preparedRun
 		return spec.Cluster.RunningCluster != nil && strings.HasSuffix(spec.Cluster.RunningCluster.User, ":***")
 	}
 	if len(args) == 0 && slices.ContainsFunc(t.scenario.Trials, hidden) {
-		return nil, command.Usage("--resume: the record does not contain the password in the scenario; also name the scenario file: run FILE --resume %s", f.resume)
+		return nil, command.Usage("--resume: the record does not contain the password that is in the scenario file; name this file, too: run FILE --resume %s", f.resume)
 	}
 	return t, nil
 }

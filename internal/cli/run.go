@@ -69,14 +69,14 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 	r.Format(&f.format, &a.Wide, "text", "json")
 	r.Toggle("strict", &f.strict, "also exit with status 1 if a verdict is suspect")
 	r.Seed("seed", &f.seed, "seed for all random choices; overrides the seed in the file")
-	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections by this factor, for example 0.01, and also each key space whose size equals a total; rates stay the same")
+	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections by this factor, for example 0.01; a key space whose size equals a total is multiplied, too; rates stay the same")
 	r.Toggle("verify", &f.verify, "record every operation and verify the store's responses afterwards (sets the parameter \"verify\" in all trials)")
 	r.Text("store", &f.store, "NAME[@VERSION]", "store to use, instead of the default store in the file")
 	r.Text("exec", &f.exec, "PATH", "path of the server binary to start instead of the store's default server")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment,
 		"set a parameter in all trials by its key in scenario files, for example clients=200, watch.streams=4 or settings.snapshot-count=5000")
 	command.Value(r, "until-precision", &f.until.Precision, "SHARE", text.ParseShare, unlessZero(text.Share),
-		"repeat the trials, interleaved A B B A, until every 95 % confidence interval extends at most this far to either side, for example 2%; overrides the repeats in the file")
+		"repeat the trials in the order A B B A until every 95 % confidence interval extends at most this far to either side, for example 2%; overrides the repeats in the file")
 	command.Value(r, "at-most", &f.until.TimeLimit, "DURATION", scenario.ParseTimeLimit, unlessZero(text.FormatDuration),
 		"with --until-precision: time limit for the run; no round starts that would end after this limit (default: 30m)")
 	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: metric that must be precise, for example p99 (default: ops and p90); can be repeated")

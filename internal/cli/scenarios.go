@@ -23,7 +23,7 @@ type inspectFlags struct{ list, print, schema, validate, dryRun bool }
 func (f *inspectFlags) register(r command.Flags) {
 	r.Toggle("list", &f.list, "list the built-in scenarios, and run nothing")
 	r.Toggle("print", &f.print, "print the file of a built-in scenario, and run nothing")
-	r.Toggle("schema", &f.schema, "print the JSON Schema of scenario files, with which editors complete and check them, and run nothing")
+	r.Toggle("schema", &f.schema, "print the JSON Schema with which editors complete and check scenario files, and run nothing")
 	r.Toggle("validate", &f.validate, "check the scenario for errors, and run nothing")
 	r.Toggle("dry-run", &f.dryRun, "check the scenario, print the trials in the order in which they would run, and run nothing")
 }

@@ -52,7 +52,7 @@ func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store
 		given bool
 	}{{"--listen", f.listen != ""}, {"--to", f.memberAddress != ""}, {"--cert", f.cert != ""}, {"--key", f.key != ""}, {"--to-tls", f.memberTLS}, {"--cacert", f.cacert != ""}} {
 		if other.given {
-			return nil, command.Usage("--capture cannot be combined with %s, because clients still connect to the member directly; remove one of the two", other.flag)
+			return nil, command.Usage("--capture cannot be combined with %s, because with --capture, clients connect to the member directly; remove one of the two flags", other.flag)
 		}
 	}
 	host, service, err := net.SplitHostPort(f.capture)

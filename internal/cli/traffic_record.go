@@ -58,7 +58,7 @@ The recording continues until the command receives SIGINT, SIGTERM or SIGHUP, or
 	r.Duration("duration", &f.duration, "stop after this time (default: record until interrupted)")
 	r.Text("cert", &f.cert, "FILE", "serve clients over TLS with this certificate (PEM)")
 	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
-	r.Toggle("to-tls", &f.memberTLS, "connect to the member over TLS; --cacert implies it")
+	r.Toggle("to-tls", &f.memberTLS, "connect to the member over TLS; --cacert implies this flag")
 	r.Text("cacert", &f.cacert, "FILE", "connect to the member over TLS; this authority (PEM) must have signed the member's certificate")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.record(c.Context(), f) }
 	return c

@@ -139,7 +139,7 @@ func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, err
 		f.Store = h.Store
 	}
 	if f.Store != h.Store {
-		return nil, command.Usage("--store: %s was recorded from %s, and its calls cannot be sent to %s; omit --store", path, h.Store, f.Store)
+		return nil, command.Usage("--store: %s was recorded from %s, and the recorded calls cannot be sent to %s; omit --store", path, h.Store, f.Store)
 	}
 	st, err := a.Lookup(f.Store)
 	if err != nil {
@@ -178,7 +178,7 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 	slices.SortFunc(l.Mix, func(a, b scenario.Operation) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Consistency, b.Consistency))
 	})
-	t.Notes = append(t.Notes, fmt.Sprintf("The load replays %s: %s of %s, recorded at %s, at %s times the recorded speed. The keys are the recorded keys; the sizes are mean values.",
+	t.Notes = append(t.Notes, fmt.Sprintf("The load replays %s (%s to %s, recorded at %s) at %s times the recorded speed. The keys are the recorded keys; the sizes are mean values.",
 		filepath.Base(path), text.Plural(p.Calls(), "call"), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339), strconv.FormatFloat(f.speed, 'g', -1, 64)))
 	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.CAS }) {
 		t.Notes = append(t.Notes, "The operation cas stands for all recorded transactions with conditions.")

@@ -31,10 +31,10 @@ var (
 	_ store.Keys = (*listings)(nil)
 
 	// Texts for wrong responses. They must not be modified.
-	wrongKeyText      = []byte("the response is for another key than the request")
+	wrongKeyText      = []byte("the response is for a different key than the request")
 	unknownValueText  = []byte("a value that was never written to this key")
 	replacedValueText = []byte("a linearizable read returned a value that the preload had replaced")
-	shortValueText    = []byte("a linearizable read returned a value shorter than 16 bytes, although the preload had written longer ones")
+	shortValueText    = []byte("a linearizable read returned a value shorter than 16 bytes, although the preload had written longer values")
 	writeCountText    = []byte("a successful transaction executed a different number of writes than requested")
 )
 

@@ -67,6 +67,6 @@ func (p *plan) checkOrder(ctx context.Context, first, second string, read *store
 			return nil
 		}
 	}
-	return fmt.Errorf("the endpoints %s and %s belong to different clusters (a read at the second returned revision %d, and reads at the first before and after it returned %d and %d); give the endpoints of one cluster",
+	return fmt.Errorf("the endpoints %s and %s belong to different clusters (a read at the second endpoint returned revision %d, and reads at the first endpoint before and after it returned %d and %d); give the endpoints of one cluster",
 		first, second, revisions[1], revisions[0], revisions[2])
 }

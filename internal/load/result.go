@@ -255,7 +255,7 @@ func (e *Ending) Valid() error {
 	}
 	for _, area := range []float64{e.InFlightArea, e.RestingArea} {
 		if !(area >= 0 && area <= maxArea) {
-			return fmt.Errorf("it reports %g operations in flight × nanoseconds, which is impossible", area)
+			return fmt.Errorf("it reports an impossible total time of operations in flight or of paused clients (%g ns)", area)
 		}
 	}
 	if w := e.WarmupSeconds; w != nil && !(*w >= 0 && *w*1e9 <= float64(maxLength)) {

@@ -151,7 +151,7 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 		case err != nil:
 			return 0, err
 		case ev.Outcome != kv.OK:
-			return 0, fmt.Errorf("%s failed to write the earlier versions of the key that watchers must receive: %s", p.preparationEndpoints()[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
+			return 0, fmt.Errorf("%s failed to write the earlier versions of the watched key: %s", p.preparationEndpoints()[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
 		case ev.Revision == 0:
 			return 0, fmt.Errorf("%s does not return the revisions of writes, so watchers cannot start at an earlier revision", p.store.Name())
 		}

@@ -196,7 +196,7 @@ func (j *jobs) addSecond(i int, s *measure.Second) {
 		return
 	}
 	t = &j.reports[straggler]
-	t.cutOffReason = fmt.Sprintf("it reported %d seconds of the window while another worker reported %d, and the memory for seconds that wait for this worker is full", t.part.Seconds(), j.maxSeconds())
+	t.cutOffReason = fmt.Sprintf("it reported %d seconds of the window while another worker reported %d, and the memory for the reports that must wait for this worker is full", t.part.Seconds(), j.maxSeconds())
 	j.merger.End(straggler)
 	j.stopAll()
 }

@@ -158,7 +158,7 @@ func (b *builder) checkFaultMembers() {
 		used := slices.Contains(b.cluster.Hosts, h.Name) || len(b.cluster.Hosts) == 0 && i < n
 		used = used || slices.Contains(b.workerHosts, h.Name) || len(b.workerHosts) == 0 && b.load.Workers > 1
 		if b.cluster.FaultNetwork && used && h.Transport != TransportLocal {
-			b.failf(at, "network <faults> need all members and workers on the machine on which quorumbench runs, but the host %s is reached via %s", h.Name, h.Transport)
+			b.failf(at, "network <faults> require that all members and workers run on the same machine as quorumbench, but the host %s is reached via %s", h.Name, h.Transport)
 			return
 		}
 	}

@@ -62,13 +62,13 @@ func clusterParameters() []*Parameter {
 			readFile: setStore, column: &column{cell: func(t *Trial) string { return t.Cluster.label() }}},
 		{Key: "members", Meaning: "number of members to start", fileSchema: withDefault(integers(1, kv.MaxMembers), DefaultMembers),
 			readFile: intoDraft((*node).int, func(d *draft) *int { return &d.cluster.Members })},
-		{Key: "members-on", Meaning: "hosts for the members, which are assigned in turn", fileSchema: wordsSchema,
+		{Key: "members-on", Meaning: "hosts to which the members are assigned in turn", fileSchema: wordsSchema,
 			readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.cluster.Hosts })},
 		{Key: "version", Meaning: "version of the server", fileSchema: lineSchema,
 			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.cluster.Version })},
 		{Key: "exec", Meaning: "path of another server binary", fileSchema: lineSchema,
 			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.cluster.Exec })},
-		{Key: "label", Meaning: "name of this version or build in tables", fileSchema: func() jsonSchema { return lineSchema().with("maxLength", maxLabel) }, readFile: setLabel},
+		{Key: "label", Meaning: "name for this version or build, shown in tables", fileSchema: func() jsonSchema { return lineSchema().with("maxLength", maxLabel) }, readFile: setLabel},
 		{Key: "baseline", Meaning: "cluster to compare with", notInMatrix: true},
 		{Key: "settings", Meaning: "settings of the store", readFile: setSettings},
 		{Key: "env", Meaning: "environment variables of the members", fileSchema: envSchema,
@@ -109,7 +109,7 @@ func operationParameters() []*Parameter {
 			value: boolValue(func(l *Load) *bool { return &l.NewConnection })},
 		{Key: "threads", Meaning: "number of event loops in the load generator, or in each worker; 0 chooses automatically",
 			value: integerValue(func(l *Load) *int { return &l.Threads }, 0, maxThreads)},
-		{Key: "workers-on", Meaning: "hosts for the workers, which are assigned in turn", FileOnly: true, fileSchema: wordsSchema, readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.workerHosts })},
+		{Key: "workers-on", Meaning: "hosts to which the workers are assigned in turn", FileOnly: true, fileSchema: wordsSchema, readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.workerHosts })},
 		{Key: "workers", Meaning: "number of workers that share the load",
 			column: &column{cell: workersLabel, optional: true, emptyText: "1"},
 			value:  integerValue(func(l *Load) *uint32 { return &l.Workers }, 1, MaxWorkers)},
@@ -117,7 +117,7 @@ func operationParameters() []*Parameter {
 }
 
 // NewConnectionNote is the note in reports about a load with new-connection.
-const NewConnectionNote = "Every operation opens a new connection, and its time includes connecting"
+const NewConnectionNote = "Every operation opens a new connection, and the operation's time includes connecting"
 
 // keyParameters returns the parameters for keys and values.
 func keyParameters() []*Parameter {
@@ -146,7 +146,7 @@ func keyParameters() []*Parameter {
 			value: boolValue(func(l *Load) *bool { return &l.Scan.KeysOnly })},
 		{Key: "stream", Features: []kv.Feature{kv.RangeForms}, Meaning: "return the range as a stream (etcd 3.7 and later)", DifferenceName: "reading ranges as a stream", Presentation: &rangesPresentation, Operations: plainRangeOperations,
 			value: boolValue(func(l *Load) *bool { return &l.Scan.Streamed })},
-		{Key: "page-size", Features: []kv.Feature{kv.RangeForms}, Meaning: "read the range in pages of this many keys, all in a single operation; 0 reads the range in one request", DifferenceName: "the number of keys per page", Presentation: &rangesPresentation,
+		{Key: "page-size", Features: []kv.Feature{kv.RangeForms}, Meaning: "read the range in pages of this many keys; each operation reads all pages; 0 reads the range in one request", DifferenceName: "the number of keys per page", Presentation: &rangesPresentation,
 			Operations: plainRangeOperations,
 			value:      integerValue(func(l *Load) *int64 { return &l.Scan.PageSize }, 0, maxPageSize)},
 
@@ -155,7 +155,7 @@ func keyParameters() []*Parameter {
 		{Key: "stm", Meaning: "settings of stm operations", FileOnly: true, Operations: stmOperations, readFile: setSTM},
 		{Key: "stm.keys", Flag: "keys-per-txn", Meaning: "number of different keys that each transaction reads", DifferenceName: "the number of keys per stm transaction", Presentation: &transactionPresentation, Operations: stmOperations,
 			value: integerValue(stmField(func(t *STM) *int { return &t.KeysPerTxn }), 1, maxSTMKeys)},
-		{Key: "stm.write-percent", Flag: "txn-wr-percent", Meaning: "percentage of the keys that the transaction reads and then also writes", DifferenceName: "the percentage of keys that an stm transaction writes", Presentation: &transactionPresentation, Operations: stmOperations,
+		{Key: "stm.write-percent", Flag: "txn-wr-percent", Meaning: "the transaction also writes this percentage of the keys that it reads", DifferenceName: "the percentage of keys that an stm transaction writes", Presentation: &transactionPresentation, Operations: stmOperations,
 			value: percentValue(stmField(func(t *STM) *int { return &t.WritePercent }))},
 		{Key: "stm.isolation", Flag: "isolation", Meaning: "isolation level: read committed (c), repeatable reads (r), serializable (s) or serializable snapshot (ss)", DifferenceName: "the isolation of stm transactions", Presentation: &transactionPresentation, Operations: stmOperations,
 			value: enumValue(stmField(func(t *STM) *kv.Isolation { return &t.Isolation }), "c|r|s|ss", kv.ParseIsolation, valueNames(0, kv.NumIsolations))},
@@ -194,7 +194,7 @@ func extraParameters() []*Parameter {
 		{Key: "compact", Meaning: "compactions during the load", FileOnly: true, readFile: setCompact},
 		{Key: "compact.every", Flag: "compact-interval", Meaning: "compact the store at this interval during the load; 0 means never", DifferenceName: "the time between compactions", Features: []kv.Feature{kv.Compaction}, Presentation: &compactionPresentation,
 			value: optionalValue(durationValue(func(l *Load) *time.Duration { return &l.Compact.Interval }, MaxDuration, "; 0 means never"))},
-		{Key: "compact.behind", Flag: "compact-index-delta", Meaning: "number of revisions that each compaction keeps before the current revision", DifferenceName: "the revisions that a compaction keeps", Presentation: &compactionPresentation,
+		{Key: "compact.behind", Flag: "compact-index-delta", Meaning: "number of revisions before the current one that each compaction keeps", DifferenceName: "the revisions that a compaction keeps", Presentation: &compactionPresentation,
 			value: optionalValue(nonNegative(func(l *Load) *int64 { return &l.Compact.KeptRevisions }, ""))},
 		{Key: "compact-first", Meaning: "compact the store's history after the preload, so that the load starts without old revisions",
 			DifferenceName: "a compaction before the load", Presentation: &compactFirstPresentation, Features: []kv.Feature{kv.Compaction},

@@ -168,7 +168,7 @@ func (p *fileParser) applyRepeatRule(o *outline, trials []*builder) {
 		u.Metrics = defaultMetrics()
 	}
 	if o.Ordered {
-		p.warn("order: written applies only to every other round, because trials that are repeated until they are precise run in reverse order in the other rounds")
+		p.warn("order: written determines the order of the first round; trials that are repeated until they are precise run in reverse order in every second round")
 	}
 	o.RepeatRule = &u
 }

@@ -156,7 +156,7 @@ func TestWarnings(t *testing.T) {
 		"one at a time":     {"slow", "operation: put, connections: 10, clients: 50", []string{"trial put: 10 connections for 50 clients: a connection to this store can have only 1 operation in flight, so 50 connections are used"}, 50},
 		"not asked":         {"slow", "operation: put, clients: 500", nil, 500},
 		"as asked":          {"slow", "operation: put, connections: 50, clients: 50", nil, 50},
-		"large value":       {"etcd", "operation: put, value-size: 2MB, key-space: 10", []string{"trial put: a key and its value have 2000008 B together, but most stores accept only 1.5 MiB by default"}, 100},
+		"large value":       {"etcd", "operation: put, value-size: 2MB, key-space: 10", []string{"trial put: a key and its value together have 2000008 B, but most stores accept only 1.5 MiB by default"}, 100},
 		"large preload":     {"etcd", "operation: put, value-size: 1MB, key-space: 10000", []string{"trial put: the preload writes 10,000 keys with values of 1 MB, more than 2 GiB in total"}, 100},
 		"endless range":     {"etcd", "operation: range", []string{"trial range: each range operation reads to the end of the key space; use range-limit to limit it"}, 100},
 	} {

@@ -66,7 +66,7 @@ const largePreload = 2 << 30
 func (l *Load) warnings(w keyNamer) []string {
 	var out []string
 	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonRequestLimit && l.hasKind(kv.Kind.Writes) {
-		out = append(out, fmt.Sprintf("a key and its value have %s together, but most stores accept only 1.5 MiB by default", text.FormatSize(request)))
+		out = append(out, fmt.Sprintf("a key and its value together have %s, but most stores accept only 1.5 MiB by default", text.FormatSize(request)))
 	}
 	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
 		out = append(out, fmt.Sprintf("the preload writes %s with values of %s, more than 2 GiB in total", text.Plural(l.KeySpace, "key"), text.FormatSize(l.ValueSize)))

@@ -121,8 +121,8 @@ func (l *Load) changes() []change {
 		{l.Compact.Interval > 0, kv.Compaction, "compacts the history of all keys repeatedly"},
 		{l.Cleanup.Compact, kv.Compaction, "compacts the history of all keys at the end"},
 		{l.Cleanup.Defragment, kv.Defragmentation, "defragments every member at the end"},
-		{l.ClusterWide && l.Application.Compacts, kv.Compaction, "compacts the history of all keys as the application does"},
-		{l.ClusterWide && l.Arrival == Recorded && l.Application.Name == "", kv.Compaction, "compacts the history of all keys as it was recorded"},
+		{l.ClusterWide && l.Application.Compacts, kv.Compaction, "compacts the history of all keys whenever the application does"},
+		{l.ClusterWide && l.Arrival == Recorded && l.Application.Name == "", kv.Compaction, "compacts the history of all keys by replaying the recorded compactions"},
 	}, func(c change) bool { return !c.enabled })
 }
 

@@ -70,7 +70,7 @@ func readRepeatRule(n *node) (u RepeatRule, err error) {
 // repeatRuleSchema returns the JSON Schema of the mapping in the file.
 func repeatRuleSchema() jsonSchema {
 	return objectSchema(map[string]jsonSchema{
-		"precision": shareSchema().with("description", "maximum distance of the 95 % interval's ends from the figure"),
+		"precision": shareSchema().with("description", "maximum distance from the figure to each end of its 95 % interval"),
 		"at-most":   positiveDurationSchema().with("description", "time limit for the run").with("default", text.FormatDuration(DefaultTimeLimit)),
 		"metrics":   wordsSchema().with("description", "figures that must be precise").with("default", defaultMetrics()),
 	}, "precision")

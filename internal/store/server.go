@@ -130,7 +130,7 @@ func PickVersion(name, requested string, known []string) (string, error) {
 // binary. onlyVersion is the server's only version.
 func BuiltInServer(name, onlyVersion, requested string) (ServerSource, error) {
 	if v := strings.TrimPrefix(requested, "v"); v != "" && v != onlyVersion {
-		return ServerSource{}, fmt.Errorf("%s is built into quorumbench in version %s, not %s; omit the version, or give the path of a binary with that version (--exec, or exec in a scenario file)", name, onlyVersion, v)
+		return ServerSource{}, fmt.Errorf("the %s server that is built into quorumbench has version %s, not %s; omit the version, or give the path of a binary with that version (--exec, or exec in a scenario file)", name, onlyVersion, v)
 	}
 	return ServerSource{Store: name, Version: onlyVersion, Kind: BuiltIn}, nil
 }

@@ -88,7 +88,7 @@ func R5GeneratorPaused(f *Figures) finding {
 	if !f.isMajorCause(stoppedCause) {
 		return noFinding()
 	}
-	return f.judgeEffect(f.generatorEffect(), "%s did not run for %s in total%s, and for up to %s at once: %s",
+	return f.judgeEffect(f.generatorEffect(), "%s was paused for %s in total%s, and for up to %s at once: %s",
 		f.generatorText(), text.Duration(float64(f.PausedNS)), f.loopCountText(), text.Duration(float64(f.LongestPauseNS)), f.stopReason())
 }
 

@@ -52,7 +52,7 @@ func (c ControllerClock) finding() finding {
 	case c.ClockChanges == 0:
 		return noFinding()
 	case c.HasMembers:
-		return suspect(was+"; members on this machine use it, so their timeouts may have ended too early or too late", c.ClockChanges, text.Duration(c.ClockChangeNS))
+		return suspect(was+"; members on this machine use this clock, so their timeouts may have ended too early or too late", c.ClockChanges, text.Duration(c.ClockChangeNS))
 	}
 	return finding{state: Valid, text: fmt.Sprintf(was+"; the recorded times do not show the change, because the run uses a monotonic clock", c.ClockChanges, text.Duration(c.ClockChangeNS))}
 }

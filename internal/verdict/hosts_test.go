@@ -127,7 +127,7 @@ func TestClockOfTheController(t *testing.T) {
 	}{
 		{ControllerClock{}, Valid, ""},
 		{ControllerClock{ClockChanges: 1, ClockChangeNS: 3600e9}, Valid, "the clock of the controller's machine was set during the trial (1 times"},
-		{ControllerClock{ClockChanges: 2, ClockChangeNS: 1e9, HasMembers: true}, Suspect, "members on this machine use it"},
+		{ControllerClock{ClockChanges: 2, ClockChangeNS: 1e9, HasMembers: true}, Suspect, "members on this machine use this clock"},
 	} {
 		f := good()
 		f.ControllerClock = tt.own

@@ -92,7 +92,7 @@ func connectionNote(f *Figures) string {
 	words := fmt.Sprintf("Times are response times, because an operation waited on average %s%s for its connection (clients: %d, connections: %d). ",
 		text.Duration(f.ConnectionWaitNS), share, f.Clients, f.Connections)
 	if f.Clients <= f.Connections {
-		return words + "Each client has its own connection, so it waited because connections were lost and opened again."
+		return words + "Each client has its own connection, so clients waited because lost connections had to be opened again."
 	}
 	if f.Injected > 0 {
 		return words + "Connections that faults closed may have caused this."

@@ -61,7 +61,7 @@ func R3WrongResponses(f *Figures) finding {
 	if f.WrongResponses == 0 {
 		return noFinding()
 	}
-	return invalid("%s, including the warm-up (a wrong key, a damaged value, or a protocol violation)", text.Plural(f.WrongResponses, "wrong response"))
+	return invalid("%s in the warm-up and the window (a wrong key, a damaged value, or a protocol violation)", text.Plural(f.WrongResponses, "wrong response"))
 }
 
 // R4LittlesLaw reports a closed loop whose figures contradict Little's law. It compares the number

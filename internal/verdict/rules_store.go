@@ -89,5 +89,5 @@ func R24UnknownMembers(f *Figures) finding {
 	if f.Unattributed == 0 {
 		return noFinding()
 	}
-	return suspect("responses named too many members or terms; %d operations belong to none of the %d pairs of member and term that are counted separately", f.Unattributed, measure.MaxReported).restrictTo("by-role")
+	return suspect("responses named too many members or terms: at most %d pairs of member and term are counted separately, and %d operations belong to other pairs", measure.MaxReported, f.Unattributed).restrictTo("by-role")
 }

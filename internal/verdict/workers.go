@@ -96,7 +96,7 @@ func R28SlowWorker(f *Figures) finding {
 	for i := range f.Workers {
 		w := &f.Workers[i]
 		if w.Lost == "" && w.Pace > 0 && w.Pace <= MinPace && 1-w.Pace > paceErrorFactor*w.PaceError {
-			slow = append(slow, fmt.Sprintf("clients of worker %s completed %s of the operations that other workers' clients completed at the same members", w.Name, text.Share(w.Pace)))
+			slow = append(slow, fmt.Sprintf("on average, a client of worker %s completed %s as many operations as other workers' clients at the same members", w.Name, text.Share(w.Pace)))
 		}
 	}
 	return suspectEach(slow)

@@ -96,7 +96,7 @@ func TestR28FalseAlarms(t *testing.T) {
 			alarms++
 		}
 		f.Workers[0].Pace = 0.1
-		if text := R28SlowWorker(&f).text; !strings.Contains(text, "clients of worker w1 completed 10 % of the operations") {
+		if text := R28SlowWorker(&f).text; !strings.Contains(text, "a client of worker w1 completed 10 % as many operations") {
 			t.Fatalf("%q", text)
 		}
 	}
@@ -128,7 +128,7 @@ func TestReasonsNameTheWorker(t *testing.T) {
 		{26, func(w *Worker) { w.Lost = "the worker is gone" }, Invalid, "worker or host lost: worker w2 on b was lost, and its load ended: the worker is gone"},
 		{27, func(w *Worker) { w.StartDelayNS = 3e9 }, Suspect, "uneven start: worker w2 on b began 3"},
 		{0, func(w *Worker) { w.StartDelayNS = 5e6 }, Valid, ""},
-		{28, func(w *Worker) { w.Pace = 0.1 }, Suspect, "slow worker: clients of worker w2 on b completed 10 % of the operations that other workers' clients completed"},
+		{28, func(w *Worker) { w.Pace = 0.1 }, Suspect, "slow worker: on average, a client of worker w2 on b completed 10 % as many operations as other workers' clients"},
 		{0, func(w *Worker) { w.Pace, w.PaceError = 0.7, 0.1 }, Valid, ""},
 		{29, func(w *Worker) { w.MedianDistances = []float64{0.5, 0.49, 0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 65 % above that of the other workers"},
 		{29, func(w *Worker) { w.MedianDistances = []float64{-0.5, -0.49, -0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 39 % below that of the other workers"},

@@ -30,7 +30,7 @@ type comparison struct {
 func runComparison(ctx context.Context, o options) (err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("our own binary cannot be found: %w", err)
+		return fmt.Errorf("cannot find the benchpeers binary: %w", err)
 	}
 	c := &comparison{options: o, cases: o.selectedCases()}
 	c.reportProgress("building quorumbench")
@@ -223,7 +223,7 @@ func (c *comparison) run(ctx context.Context, b *testbed, k Case, p Peer) (Figur
 	defer cancel()
 	figures, err := p.Run(limited, work)
 	if ctx.Err() == nil && limited.Err() != nil {
-		err = fmt.Errorf("it was stopped after %v", seconds+overtime)
+		err = fmt.Errorf("benchpeers stopped the measurement after %v", seconds+overtime)
 	}
 	return figures, err
 }

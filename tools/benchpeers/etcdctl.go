@@ -56,7 +56,7 @@ func parseEtcdctl(text string, rate float64) (Figures, error) {
 	case perSecond <= 0:
 		return Figures{}, errNothingDone
 	case perSecond > 2*rate:
-		return Figures{}, errors.New("etcdctl reports more than twice the rate of its load: it checked something else")
+		return Figures{}, errors.New("etcdctl reports more than twice the rate of the requested load, so it checked another load")
 	}
 	return Figures{
 		PerSecond: perSecond,

@@ -99,7 +99,7 @@ func parseH2load(text string, valueSize int) (Figures, error) {
 	case n[1]+n[2]+n[3] > 0:
 		return Figures{}, fmt.Errorf("%d of h2load's requests failed", n[1]+n[2]+n[3])
 	case n[4]/n[0] < uint64(valueSize):
-		return Figures{}, fmt.Errorf("the answers to h2load carried %d bytes each, less than the value's %d: they were errors", n[4]/n[0], valueSize)
+		return Figures{}, fmt.Errorf("the responses to h2load had %d bytes each, but the value has %d bytes, so the responses were errors", n[4]/n[0], valueSize)
 	}
 	return Figures{Operations: n[0], PerSecond: number(found[0][0])}, nil
 }
@@ -125,11 +125,11 @@ func logTimes(r io.Reader) (map[int64]uint64, error) {
 	for lines.Scan() {
 		columns := strings.Split(lines.Text(), "\t")
 		if len(columns) < 3 {
-			return nil, fmt.Errorf("h2load's log has the line %q in place of start, status and time", lines.Text())
+			return nil, fmt.Errorf("h2load's log has the line %q, which does not contain a start, a status and a time", lines.Text())
 		}
 		us, err := strconv.ParseInt(columns[2], 10, 64)
 		if err != nil || columns[1] != "200" {
-			return nil, fmt.Errorf("h2load's log has the line %q, which is no success", lines.Text())
+			return nil, fmt.Errorf("h2load's log has the line %q, which does not report a success", lines.Text())
 		}
 		counts[us]++
 	}

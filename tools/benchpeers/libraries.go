@@ -57,7 +57,7 @@ func (lib *clientV3Library) connect(ctx context.Context, w Work) error {
 		lib.connections = append(lib.connections, c)
 		// The first call establishes the connection.
 		if _, err := c.Get(ctx, "connect", clientv3.WithSerializable()); err != nil {
-			return fmt.Errorf("client/v3 gets no answer from %s: %w", w.Endpoint, err)
+			return fmt.Errorf("client/v3 received no response from %s: %w", w.Endpoint, err)
 		}
 	}
 	if w.Kind != kv.Put {
@@ -93,7 +93,7 @@ func (lib *clientV3Library) caller(w Work, i int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		answer, err := c.Get(ctx, w.Key, options...)
 		if err == nil && len(answer.Kvs) != 1 {
-			err = fmt.Errorf("the key %q is not there", w.Key)
+			err = fmt.Errorf("the key %q does not exist", w.Key)
 		}
 		return err
 	}
@@ -152,10 +152,10 @@ func (lib *goZooKeeperLibrary) connect(ctx context.Context, w Work) error {
 		select {
 		case err := <-answered:
 			if err != nil {
-				return fmt.Errorf("go-zookeeper gets no answer from %s: %w", w.Endpoint, err)
+				return fmt.Errorf("go-zookeeper received no response from %s: %w", w.Endpoint, err)
 			}
 		case <-deadline.C:
-			return fmt.Errorf("go-zookeeper gets no answer from %s within %v", w.Endpoint, dialTimeout)
+			return fmt.Errorf("go-zookeeper received no response from %s within %v", w.Endpoint, dialTimeout)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -193,7 +193,7 @@ func (lib *goZooKeeperLibrary) list(prefix string) error {
 		}
 	}
 	if len(lib.paths) == 0 {
-		return fmt.Errorf("no node of the root begins with %q", prefix)
+		return fmt.Errorf("no node below / has a name that begins with %q", prefix)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func checkKeys(ctx context.Context, storeName, endpoint string, s Space) (string
 		etcd.Name: listEtcdKeys, zookeeper.Name: listZooKeeperKeys, consul.Name: listConsulKeys, etcdv2.Name: listEtcdV2Keys,
 	}[storeName]
 	if !ok {
-		return "", fmt.Errorf("no client for %s is known here", storeName)
+		return "", fmt.Errorf("benchpeers has no client for %s", storeName)
 	}
 	keys, read, err := client(ctx, endpoint, s.Prefix)
 	if err != nil {
@@ -115,7 +115,7 @@ func fetch(ctx context.Context, url string, target any) error {
 		return err
 	}
 	if err := json.Unmarshal(b, target); err != nil {
-		return fmt.Errorf("the answer to %s is not understood: %w", url, err)
+		return fmt.Errorf("cannot parse the response to %s: %w", url, err)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func download(ctx context.Context, url string) ([]byte, error) {
 	defer func() { _ = answer.Body.Close() }()
 	b, err := io.ReadAll(answer.Body)
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("the answer to %s is %s", url, answer.Status)
+		err = fmt.Errorf("the response to %s has status %s", url, answer.Status)
 	}
 	return b, err
 }

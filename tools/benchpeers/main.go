@@ -86,21 +86,21 @@ func parse(args []string) (options, error) {
 	var only string
 	var seconds float64
 	flags := flag.NewFlagSet("benchpeers", flag.ContinueOnError)
-	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
-	flags.IntVar(&o.checks, "check-rounds", 1, "how often the checks on tmpfs are made, of a minute each")
-	flags.Float64Var(&seconds, "seconds", 4, "of one measurement, a quarter of it warm-up")
+	flags.IntVar(&o.rounds, "rounds", 5, "number of rounds of measurements")
+	flags.IntVar(&o.checks, "check-rounds", 1, "number of rounds of the checks on tmpfs, which take one minute each")
+	flags.Float64Var(&seconds, "seconds", 4, "duration of each measurement in seconds; the first quarter is the warm-up")
 	flags.StringVar(&only, "only", "", "measure these cases, groups or stores, separated by commas: "+strings.Join(choices(), ", "))
-	flags.IntVar(&o.members, "members", 3, "of each cluster")
+	flags.IntVar(&o.members, "members", 3, "number of members in each cluster")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object instead of tables")
-	flags.BoolVar(&o.soak, "soak", false, "compare the memory after one and after ten minutes, and nothing else")
-	flags.StringVar(&o.dataDir, "data-dir", "", "folder below which the members keep their data; in the user's cache folder unless given")
-	flags.StringVar(&o.binary, "quorumbench", "", "a binary of quorumbench, instead of building it from this checkout")
+	flags.BoolVar(&o.soak, "soak", false, "compare the memory after one minute with the memory after ten minutes, and measure nothing else")
+	flags.StringVar(&o.dataDir, "data-dir", "", "folder for the members' data; if empty, a folder in the user's cache folder")
+	flags.StringVar(&o.binary, "quorumbench", "", "path of the quorumbench binary; if empty, benchpeers builds quorumbench from this checkout")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	switch {
 	case flags.NArg() > 0:
-		return o, fmt.Errorf("there is no argument %q; see --help", flags.Arg(0))
+		return o, fmt.Errorf("benchpeers accepts no arguments, but received %q; see --help", flags.Arg(0))
 	case o.rounds < 1 || o.rounds > maxRounds:
 		return o, fmt.Errorf("--rounds must be from 1 to %d, not %d", maxRounds, o.rounds)
 	case o.checks < 1 || o.checks > maxRounds:

@@ -31,7 +31,7 @@ func newWorkspace(o options) (*workspace, error) {
 	if root == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			return nil, fmt.Errorf("there is no cache folder; name one with --data-dir: %w", err)
+			return nil, fmt.Errorf("the user's cache folder is not known (%w); name a folder with --data-dir", err)
 		}
 		root = filepath.Join(cache, "quorumbench", "peers")
 	}

@@ -61,7 +61,7 @@ func (c *comparison) conditions() Conditions {
 }
 
 func describe(c Conditions) string {
-	words := fmt.Sprintf("%s; clusters of %d, all on one machine with the peers, which ask the leader: %s, %d CPUs, %s %s, %s.\n",
+	words := fmt.Sprintf("%s; members in each cluster: %d, on the same machine as the peers, which send requests to the leader: %s, %d CPUs, %s %s, %s.\n",
 		c.Store, c.Members, c.CPU, c.CPUs, c.System, c.Kernel, c.Go)
 	p99 := "not known"
 	if c.FdatasyncP99 > 0 {
@@ -70,9 +70,9 @@ func describe(c Conditions) string {
 	words += fmt.Sprintf("Data on %s, fdatasync p50 %s, p99 %s. Keys of 8 B, values of %s.\n",
 		c.FileSystem, text.Duration(float64(c.FdatasyncP50)), p99, text.Bytes(valueSize))
 	if c.Seconds == 0 {
-		return words + "One run of a minute and one of ten."
+		return words + "One run of one minute and one run of ten minutes."
 	}
-	words += fmt.Sprintf("Median (min-max); rounds: %d, of %g s for each peer, in rotated order", c.Rounds, c.Seconds)
+	words += fmt.Sprintf("Median (min-max); rounds: %d; in each round, each peer runs for %g s, in rotated order", c.Rounds, c.Seconds)
 	for _, version := range []string{c.H2load, c.Wrk, c.Etcdctl} {
 		if version != "" {
 			words += "; " + version

@@ -138,7 +138,7 @@ func StartServer(ctx context.Context, path string, args ...string) (*Server, err
 		return s, nil
 	case <-s.ended:
 		stop()
-		return nil, fmt.Errorf("%s ended before it told its endpoint%s", filepath.Base(path), stderr.quote())
+		return nil, fmt.Errorf("%s ended before it printed its endpoint%s", filepath.Base(path), stderr.quote())
 	case <-ctx.Done():
 		s.Stop()
 		return nil, ctx.Err()

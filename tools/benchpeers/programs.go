@@ -23,7 +23,7 @@ func find(problem, text string, patterns ...*regexp.Regexp) (groups [][]string, 
 		m := p.FindStringSubmatch(text)
 		if m == nil {
 			text = strings.TrimSpace(text)
-			return nil, fmt.Errorf("%s that is known here: %q", problem, text[strings.LastIndexByte(text, '\n')+1:])
+			return nil, fmt.Errorf("%s in a known format: %q", problem, text[strings.LastIndexByte(text, '\n')+1:])
 		}
 		groups = append(groups, m[1:])
 	}
@@ -114,10 +114,10 @@ func parseWrk(text string, valueSize int) (Figures, error) {
 		return Figures{}, fmt.Errorf("requests of wrk failed: %s", m[1])
 	}
 	if m := wrkRefused.FindStringSubmatch(text); m != nil {
-		return Figures{}, fmt.Errorf("%s of wrk's requests were answered with an error's status", m[1])
+		return Figures{}, fmt.Errorf("%s of wrk's requests were answered with an error status", m[1])
 	}
 	if each := number(found[0][1]) * binaryUnit(found[0][2]) / done; each < float64(valueSize) {
-		return Figures{}, fmt.Errorf("the answers to wrk had %.0f bytes each, less than the value's %d", each, valueSize)
+		return Figures{}, fmt.Errorf("the responses to wrk had %.0f bytes each, but the value has %d bytes", each, valueSize)
 	}
 	return Figures{Operations: uint64(done), PerSecond: number(found[1][0])}, nil
 }
@@ -177,11 +177,11 @@ func parseHey(text string, valueSize int) (Figures, error) {
 	case done == 0:
 		return Figures{}, errNothingDone
 	case done >= maxHeyResponses:
-		return Figures{}, errors.New("hey does not report the number of requests above a million; choose fewer --seconds")
+		return Figures{}, errors.New("hey counts at most a million requests; decrease --seconds")
 	case size == nil:
 		return Figures{}, errors.New("hey does not report the size of responses")
 	case number(size[1]) < float64(valueSize):
-		return Figures{}, fmt.Errorf("the answers to hey had %s bytes each, less than the value's %d", size[1], valueSize)
+		return Figures{}, fmt.Errorf("the responses to hey had %s bytes each, but the value has %d bytes", size[1], valueSize)
 	}
 	return Figures{Operations: uint64(done), PerSecond: number(rate[0][0])}, nil
 }
@@ -205,7 +205,7 @@ func NewEtcdBenchmark(binary string) Peer {
 		},
 	}
 	if binary == "" {
-		p.Unavailable = errors.New("set " + EtcdBenchmarkEnv + " to the binary of etcd's tools/benchmark to compare with it")
+		p.Unavailable = errors.New("set " + EtcdBenchmarkEnv + " to the path of the binary of etcd's tools/benchmark to include it in the comparison")
 	} else if _, err := exec.LookPath(binary); err != nil {
 		p.Unavailable = fmt.Errorf("%s names %s: %w", EtcdBenchmarkEnv, binary, err)
 	}

@@ -38,7 +38,7 @@ func WriteLateness(out io.Writer, r *Results) error {
 	if p50 == text.Dash {
 		return nil
 	}
-	_, err := fmt.Fprintf(out, "\nOpen loop, lateness (time from due to sent): p50 %s, p99 %s, p99.9 %s\n", p50,
+	_, err := fmt.Fprintf(out, "\nOpen loop, lateness (from an operation's due time to its send time): p50 %s, p99 %s, p99.9 %s\n", p50,
 		show(func(f Figures) float64 { return f.LatenessP99 }), show(func(f Figures) float64 { return f.LatenessP999 }))
 	return err
 }

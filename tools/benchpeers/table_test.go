@@ -45,7 +45,7 @@ local range  quorumbench  51,000 (50,000-52,000)  2.10 µs (2.00-2.20 µs)  19.0
              h2load       45,000 (45,000-45,000)  4.00 µs (4.00-4.00 µs)  -                       -
 open loop    quorumbench  20,001                  900 ns                  -                       -
 
-Open loop, lateness (time from due to sent): p50 20.5 µs, p99 120 µs, p99.9 2.50 ms
+Open loop, lateness (from an operation's due time to its send time): p50 20.5 µs, p99 120 µs, p99.9 2.50 ms
 what                                            median (min-max)    goal                     reached
 CPU per local range, ours / h2load              0.53 (0.50-0.55)    at most 1.00, aim 0.80   yes, the aim too
 resident memory, 100 connections x 10           34.0 MiB (34.0-34.0 MiB)  at most 64.0 MiB, always   yes

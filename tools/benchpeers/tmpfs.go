@@ -48,9 +48,9 @@ func newTmpfs(h host.Host) (*tmpfs, error) {
 		return &tmpfs{root: root, claim: claim}, nil
 	}
 	if found {
-		return nil, fmt.Errorf("no tmpfs here has %d GiB free", tmpfsRoom>>30)
+		return nil, fmt.Errorf("no tmpfs on this machine has %d GiB free", tmpfsRoom>>30)
 	}
-	return nil, errors.New("there is no tmpfs that we can write to, such as /dev/shm")
+	return nil, errors.New("benchpeers needs a writable tmpfs, such as /dev/shm, but found none")
 }
 
 // isOnTmpfs reports whether a folder is on a writable tmpfs.

@@ -69,9 +69,9 @@ func (s watchResult) figures(w watchWork) (Figures, error) {
 	want := uint64(w.puts) * uint64(w.Clients)
 	switch {
 	case s.puts != uint64(w.puts):
-		return Figures{}, fmt.Errorf("%d puts of %d succeeded", s.puts, w.puts)
+		return Figures{}, fmt.Errorf("%d of %d puts succeeded", s.puts, w.puts)
 	case s.events != want:
-		return Figures{}, fmt.Errorf("%d watchers got %d events of %d puts, and not %d", w.Clients, s.events, w.puts, want)
+		return Figures{}, fmt.Errorf("%d watchers received %d events instead of %d for %d puts", w.Clients, s.events, want, w.puts)
 	}
 	took := s.ended.at.Sub(s.began.at).Seconds()
 	return Figures{
@@ -190,7 +190,7 @@ func (c *clientV3Watchers) put(ctx context.Context, n, before int) (watchResult,
 	want := earlierEvents + uint64(n)*uint64(c.Clients)
 	for c.events() < want && c.failure.Load() == nil {
 		if err := wait(poll); err != nil {
-			return watchResult{}, fmt.Errorf("%d of %d events came: %w", c.events(), want, err)
+			return watchResult{}, fmt.Errorf("only %d of %d events arrived: %w", c.events(), want, err)
 		}
 	}
 	if err := c.failure.Load(); err != nil {
@@ -233,7 +233,7 @@ func watchWithQuorumbench(ctx context.Context, w watchWork) (seen watchResult, e
 		return seen, fmt.Errorf("%d puts failed", m.Failed())
 	}
 	if all.Expected != all.Delivered || all.Lost+all.Duplicated+all.Reordered+all.Wrong+all.Ended+all.Foreign > 0 {
-		return seen, fmt.Errorf("%d events were expected and %d came: %d lost, %d doubled, %d out of order, %d wrong, %d watchers ended",
+		return seen, fmt.Errorf("%d events were expected and %d arrived: %d lost, %d duplicated, %d out of order, %d wrong, %d watchers ended",
 			all.Expected, all.Delivered, all.Lost, all.Duplicated, all.Reordered, all.Wrong+all.Foreign, all.Ended)
 	}
 	if seen.began.at.IsZero() {

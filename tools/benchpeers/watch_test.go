@@ -44,9 +44,9 @@ func TestWatchFigures(t *testing.T) {
 		seen watchResult
 		want string
 	}{
-		{watchResult{4, 3999, begin, end}, "got 3999 events of 4 puts, and not 4000"},
-		{watchResult{4, 4001, begin, end}, "got 4001 events"},
-		{watchResult{3, 3000, begin, end}, "3 puts of 4"},
+		{watchResult{4, 3999, begin, end}, "received 3999 events instead of 4000 for 4 puts"},
+		{watchResult{4, 4001, begin, end}, "received 4001 events"},
+		{watchResult{3, 3000, begin, end}, "3 of 4 puts"},
 	} {
 		if _, err := c.seen.figures(w); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)

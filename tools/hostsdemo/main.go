@@ -25,8 +25,8 @@ import (
 )
 
 func main() {
-	scenarioFile := flag.String("scenario", "scenarios/hosts-demo.yaml", "the scenario; its hosts are made")
-	program := flag.String("program", "bin/quorumbench", "the program that runs it, and serves on the hosts")
+	scenarioFile := flag.String("scenario", "scenarios/hosts-demo.yaml", "path of the scenario; hostsdemo creates its hosts")
+	program := flag.String("program", "bin/quorumbench", "path of the quorumbench binary, which runs the scenario and the agents on its hosts")
 	flag.Parse()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -151,7 +151,7 @@ func withAvailableStores(file, dir string) (path string, flags []string, err err
 		}
 		replacement, flags = fmt.Sprintf(", {name: cetcd, exec: %q}", binary), []string{"--exec", binary}
 	} else {
-		fmt.Fprintf(os.Stderr, "hostsdemo: cetcd is left out: build it as docs/reference/commands.md says under stores, as bin/cetcd or where %s says\n", cetcdEnv)
+		fmt.Fprintf(os.Stderr, "hostsdemo: cetcd is left out, because its binary is missing: build it as described in docs/reference/commands.md (stores), and write it to bin/cetcd or to the path in %s\n", cetcdEnv)
 	}
 	path = filepath.Join(dir, filepath.Base(file))
 	return path, flags, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), cetcd, replacement)), 0o600)

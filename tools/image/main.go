@@ -14,7 +14,7 @@ import (
 func main() {
 	name := flag.String("name", "localhost/quorumbench:latest", "the image's name with its tag")
 	binary := flag.String("binary", "", "the static binary")
-	entry := flag.String("entry", "/quorumbench", "its absolute path in the image, which is the entry point")
+	entry := flag.String("entry", "/quorumbench", "entry point of the image: the absolute path of the binary in it")
 	archive := flag.String("to", "", "the archive to write")
 	flag.Parse()
 	if *binary == "" || *archive == "" || flag.NArg() > 0 || !path.IsAbs(*entry) || *entry == "/" {

@@ -66,23 +66,23 @@ func randomSubject(kind verdictbench.Kind, seed uint64) subject {
 	case verdictbench.Stopped:
 		d.stopDuration = ms(log(5, 200))
 		d.period = time.Duration(float64(d.stopDuration) / log(0.002, 0.4))
-		d.text = fmt.Sprintf("stopped for %v every %v", d.stopDuration, d.period)
+		d.text = fmt.Sprintf("stopped for %v, on average every %v", d.stopDuration, d.period)
 	case verdictbench.Regular:
 		d.stopDuration, d.regular = ms(log(10, 300)), true
 		d.period = max(time.Duration(float64(d.stopDuration)/log(0.003, 0.4)), 2*d.stopDuration)
-		d.text = fmt.Sprintf("stopped for %v in each %v", d.stopDuration, d.period)
+		d.text = fmt.Sprintf("stopped for %v in each period of %v", d.stopDuration, d.period)
 	case verdictbench.RealTime:
 		d.realTimePriority, d.spin = true, fmt.Sprintf("%.3f", log(0.005, 0.5))
-		d.text = "a real-time program on its processor for a share of " + d.spin
+		d.text = "a real-time busy loop on the generator's CPU with the duty cycle " + d.spin
 	case verdictbench.BusyLoop:
 		d.spin = fmt.Sprintf("%.3f", log(0.005, 1))
-		d.text = "a busy loop on its CPU for a share of " + d.spin
+		d.text = "a busy loop on the generator's CPU with the duty cycle " + d.spin
 	case verdictbench.LowPriority:
 		d.nice, d.spin = 19, fmt.Sprintf("%.3f", log(0.005, 1))
-		d.text = "a lowered priority, and a busy loop on its CPU for a share of " + d.spin
+		d.text = "a lowered priority, and a busy loop on the generator's CPU with the duty cycle " + d.spin
 	case verdictbench.Quota:
 		d.quota = ms(log(2, 50))
-		d.text = fmt.Sprintf("a quota of %v in 100 ms", d.quota)
+		d.text = fmt.Sprintf("a quota of %v of CPU time per 100 ms", d.quota)
 	default:
 		d.text = "nothing"
 	}
@@ -94,14 +94,14 @@ func randomSubject(kind verdictbench.Kind, seed uint64) subject {
 func (b *bench) unsupportedReason(kind verdictbench.Kind) string {
 	switch kind {
 	case verdictbench.Steal:
-		return "only a host can take a processor away; the simulated bench has it"
+		return "only a hypervisor can withhold a CPU; the simulated bench includes this kind of disturbance"
 	case verdictbench.RealTime:
 		if os.Geteuid() != 0 {
-			return "only root gives a program a real-time priority"
+			return "only root can give a program a real-time priority"
 		}
 	case verdictbench.Quota:
 		if err := withQuota(50*time.Millisecond, func(string) error { return nil }); err != nil {
-			return fmt.Sprintf("no control group can be made here: %v", err)
+			return fmt.Sprintf("cannot create a control group: %v", err)
 		}
 	}
 	return ""

@@ -44,12 +44,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var o options
-	flag.IntVar(&o.trials, "trials", 20, "disturbed trials of each kind")
-	flag.DurationVar(&o.window, "window", 3*time.Second, "the measured window of each")
-	flag.StringVar(&o.binary, "binary", "", "quorumbench; empty: built first")
+	flag.IntVar(&o.trials, "trials", 20, "number of trials for each kind of disturbance")
+	flag.DurationVar(&o.window, "window", 3*time.Second, "length of the window of each trial")
+	flag.StringVar(&o.binary, "binary", "", "path of the quorumbench binary; if empty, verdictbench builds quorumbench")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the trials")
-	flag.StringVar(&o.kind, "kind", "", "the only kind of disturbance to be made, such as quota; empty: all, and quiet trials")
-	flag.BoolVar(&o.verbose, "verbose", false, "print every trial, and not only the wrong verdicts")
+	flag.StringVar(&o.kind, "kind", "", "run only this kind of disturbance, such as quota; if empty, run all kinds and also undisturbed trials")
+	flag.BoolVar(&o.verbose, "verbose", false, "print every trial, not only trials with wrong verdicts")
 	flag.Parse()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "verdictbench:", err)
@@ -112,7 +112,7 @@ type bench struct{ options }
 type unstableError struct{ difference float64 }
 
 func (e unstableError) Error() string {
-	return fmt.Sprintf("no two undisturbed runs agree, and the nearest differ by %.1f %%: the machine is not quiet", 100*e.difference)
+	return fmt.Sprintf("other programs disturb this machine: no two undisturbed runs agree, and the closest two differ by %.1f %%", 100*e.difference)
 }
 
 // maxUndisturbedDifference is the maximum relative difference at which two undisturbed runs count
@@ -204,7 +204,7 @@ func (b *bench) load(ctx context.Context, endpoint string, s subject, d disturba
 	undo()
 	var t record.Trial
 	if e := json.Unmarshal(out.stdout.Bytes(), &t); e != nil {
-		return nil, fmt.Errorf("quorumbench gave no result: %w (%w)\n%s", e, err, out.stderr.Bytes())
+		return nil, fmt.Errorf("quorumbench printed no valid result: %w (%w)\n%s", e, err, out.stderr.Bytes())
 	}
 	return &t, nil
 }

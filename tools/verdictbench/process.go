@@ -76,7 +76,7 @@ func startServer(ctx context.Context, binary, script string) (*server, error) {
 	s := &server{endpoint: strings.TrimSpace(line), cmd: cmd, cancel: cancel}
 	if err != nil {
 		s.stop()
-		return nil, fmt.Errorf("the null server ended before it said its endpoint: %w", err)
+		return nil, fmt.Errorf("the null server ended before it printed its endpoint: %w", err)
 	}
 	return s, nil
 }

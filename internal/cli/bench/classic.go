@@ -77,7 +77,7 @@ func writePerfdash(a *command.App, f *options, summary report.Classic, t *record
 		dir = artifacts
 		// If others can write to the folder, a symbolic link there could redirect the report.
 		if info, err := os.Lstat(dir); err == nil && info.Mode()&os.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a symbolic link, and perfdash reports are not written to linked folders; name the report's folder in the variable ARTIFACTS", dir)
+			return fmt.Errorf("%s is a symbolic link, and perfdash reports are not written to linked folders; set the variable ARTIFACTS to the report's folder", dir)
 		}
 	}
 	path, err := summary.WritePerfdash(dir, f.kind.name, t, files, time.Now())

@@ -132,7 +132,7 @@ func TestPlanRefuses(t *testing.T) {
 		"put --total 5 --duration 5s":                  "--duration and --total exclude each other; give only one of them",
 		"put --arrival closed --rate 5":                "a closed loop has no rate, because its clients send when they are free; remove --rate, or choose constant or poisson arrivals",
 		"put --sequential-keys --distribution zipfian": "--sequential-keys and --distribution zipfian:0.99 contradict each other; give only one of them",
-		"put --endpoints http://a:1,https://b:1":       "the endpoints http://a:1 and https://b:1 contradict each other: either all endpoints use TLS or none does; give all of them the same scheme",
+		"put --endpoints http://a:1,https://b:1":       "the endpoints http://a:1 and https://b:1 have different schemes, but either all endpoints use TLS or none does; give all endpoints the same scheme",
 		"put --endpoints http://a:1 --cacert ca":       "the endpoint http://a:1 does not use TLS, but other flags enable TLS; write https:// or remove those flags",
 		"put --cacert a --insecure-skip-tls-verify":    "--cacert limits which certificates are trusted, but --insecure-skip-tls-verify trusts all; give only one of them",
 		"put --watchers 5 --streams 6":                 "--streams is 6, but there are 5 watchers; each stream needs at least one watcher",

@@ -11,7 +11,7 @@ func (f *options) registerWatch(r command.Flags) {
 	f.watch = watchFlags{streams: 10, perStream: 100, keys: 1}
 	r.Int("streams", &f.watch.streams, "number of watch streams")
 	r.Int("watch-per-stream", &f.watch.perStream, "number of watchers on each stream")
-	r.Int("watched-key-total", &f.watch.keys, "number of keys that are watched and written, one after the other; at most --key-space-size")
+	r.Int("watched-key-total", &f.watch.keys, "number of watched keys, which are written in turn; at most --key-space-size")
 	r.Toggle("sequential-keys", &f.sequential, "has no effect: the watched keys are always the first of the key space")
 }
 

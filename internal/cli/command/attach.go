@@ -87,7 +87,7 @@ func (f *AttachFlags) attached() (*scenario.RunningCluster, error) {
 	case a.SkipVerify && a.CACert != "":
 		return nil, Usage("--cacert limits which certificates are trusted, but --insecure-skip-tls-verify trusts all; give only one of them")
 	case plain != "" && secure != "":
-		return nil, Usage("the endpoints %s and %s contradict each other: either all endpoints use TLS or none does; give all of them the same scheme", plain, secure)
+		return nil, Usage("the endpoints %s and %s have different schemes, but either all endpoints use TLS or none does; give all endpoints the same scheme", plain, secure)
 	case plain != "" && (options || a.TLS):
 		return nil, Usage("the endpoint %s does not use TLS, but other flags enable TLS; write https:// or remove those flags", plain)
 	}

@@ -59,7 +59,7 @@ func (g *Gate) checkInterval(c *cobra.Command) error {
 		return Usage("--interval must be whole seconds and at least 1s, not %v", g.interval)
 	}
 	if f := c.Flags().Lookup("format"); f != nil && f.Value.String() != "text" {
-		return Usage("--interval prints JSON lines to standard output, and --format %s prints its own output there; give only one of them", f.Value)
+		return Usage("--interval and --format %s both print to standard output; give only one of them", f.Value)
 	}
 	return nil
 }

@@ -296,7 +296,7 @@ func (cs *connections) finishLoss(i int, now int64) {
 }
 
 // errUnproven explains why the next dial of a connection waits.
-var errUnproven = errors.New("closes each connection before it sends a response")
+var errUnproven = errors.New("closes each connection without sending a response")
 
 // replace replaces a connection that must end and has no open operations. If the server ended the
 // connection (Draining) before it had sent any reply, the next dial waits, because the server would

@@ -238,7 +238,7 @@ func (l *Loop) keepErrorText(o kv.Outcome, words []byte) {
 			l.res.ErrorTexts[o] += ": " + text.Line(err.Error(), text.MaxServerText)
 		}
 	case o == kv.WrongResponse:
-		l.res.ErrorTexts[o] = "the response contains another key, or a value that was never written to this key"
+		l.res.ErrorTexts[o] = "the response is for another key, or contains a value that was never written to the requested key"
 	}
 }
 

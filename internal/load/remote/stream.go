@@ -232,7 +232,7 @@ func readHistory(b []byte) (p part, err error) {
 // decode decodes a message that is not a second or a part of a history.
 func decode(b []byte) (*message, error) {
 	if len(b) == 0 || b[0] != messageMark {
-		return nil, errors.New("received data that is neither a message nor a second")
+		return nil, errors.New("received data that is neither a message nor a per-second report")
 	}
 	m := &message{}
 	if err := json.Unmarshal(b[1:], m); err != nil {

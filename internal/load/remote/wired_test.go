@@ -184,7 +184,7 @@ func TestCutsOffAWorkerWithImpossibleReports(t *testing.T) {
 		"second 0 of the measured phase follows second 1":       {second(1), second(0)},
 		"second 1 of the measured phase follows":                {second(1), second(1)},
 		"cannot decode a second":                                {{secondMark, 9}},
-		"neither a message nor a second":                        {{'?'}},
+		"neither a message nor a per-second report":             {{'?'}},
 		"malformed message":                                     {[]byte("m{")},
 		"unknown phase":                                         {encoded(message{PhaseChange: &load.PhaseChange{Phase: 7}})},
 		"replied without a request":                             {ok},

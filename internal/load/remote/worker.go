@@ -57,7 +57,7 @@ func (w *Worker) openCall(ctx context.Context, m message, handlePart func([]byte
 		return nil, nil, err
 	}
 	if a := m.Assignment; a != nil && !utf8.ValidString(a.Load.Prefix+a.Access.User) {
-		return nil, nil, errors.New("a prefix, user or password that is not UTF-8 text cannot be sent to another machine; choose one that is UTF-8 text")
+		return nil, nil, errors.New("a prefix, user or password that is not UTF-8 text cannot be sent to another machine; use UTF-8 text only")
 	}
 	s, err := w.open(ctx)
 	if err != nil {

@@ -89,7 +89,7 @@ func (r *reader) begin() error {
 }
 
 var (
-	errIncomplete = errors.New("the history is incomplete; only the operations before its end are used")
+	errIncomplete = errors.New("the end of the history is missing; only the earlier operations are used")
 	errDamaged    = errors.New("the history is damaged; only the operations before the damage are used")
 )
 

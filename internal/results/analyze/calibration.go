@@ -69,16 +69,16 @@ func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, erro
 	all := TrialsByName(run).ByName
 	for _, name := range names {
 		if len(all[name]) == 0 {
-			return nil, fmt.Errorf("load %s against the null server has no result; calibrate again", name)
+			return nil, fmt.Errorf("the load %s against the null server has no result; calibrate again", name)
 		}
 		for _, t := range all[name] {
 			switch {
 			case t.State != record.Complete:
-				return nil, fmt.Errorf("load %s against the null server did not complete; calibrate again", name)
+				return nil, fmt.Errorf("the load %s against the null server did not complete; calibrate again", name)
 			case t.WrongResponses > 0:
-				return nil, fmt.Errorf("load %s got wrong responses from the null server; report this defect of quorumbench", name)
+				return nil, fmt.Errorf("the load %s got wrong responses from the null server; report this defect of quorumbench", name)
 			case t.Completed == 0:
-				return nil, fmt.Errorf("load %s against the null server completed no operations%s", name, firstError(t))
+				return nil, fmt.Errorf("the load %s against the null server completed no operations%s", name, firstError(t))
 			}
 		}
 	}

@@ -103,12 +103,12 @@ func TestLimitsOfGeneratorOfFewOperations(t *testing.T) {
 
 func TestLimitsOfGeneratorExplainsErrors(t *testing.T) {
 	for want, spoil := range map[string]func(*record.Run){
-		"load one-client against the null server has no result; calibrate again": func(r *record.Run) { *r = record.Run{} },
-		"load paced against the null server did not complete; calibrate again":   func(r *record.Run) { r.Trials[2].State = record.Interrupted },
-		"load one-client against the null server completed no operations: closed": func(r *record.Run) {
+		"the load one-client against the null server has no result; calibrate again": func(r *record.Run) { *r = record.Run{} },
+		"the load paced against the null server did not complete; calibrate again":   func(r *record.Run) { r.Trials[2].State = record.Interrupted },
+		"the load one-client against the null server completed no operations: closed": func(r *record.Run) {
 			r.Trials[0].Completed, r.Trials[0].ErrorsByKind, r.Trials[0].ErrorTexts = 0, map[string]uint64{"x": 1}, map[string]string{"x": "closed"}
 		},
-		"load many-clients got wrong responses from the null server; report this defect of quorumbench": func(r *record.Run) { r.Trials[1].WrongResponses = 1 },
+		"the load many-clients got wrong responses from the null server; report this defect of quorumbench": func(r *record.Run) { r.Trials[1].WrongResponses = 1 },
 	} {
 		run := calibrating()
 		spoil(run)

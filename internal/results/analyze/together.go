@@ -128,7 +128,7 @@ func (g *ChartGroup) addRepeatNotes(all []*OverTime) {
 		g.Notes = append(g.Notes, "Trials without a valid repeat: "+text.ShortList(doubtful, maxListedRepeats)+". Their lines show the median of the suspect repeats or, if there are none, of all repeats.")
 	}
 	if len(all) > MaxBands {
-		g.Notes = append(g.Notes, "The range of the repeats is not drawn, because the bands of so many trials would cover each other.")
+		g.Notes = append(g.Notes, "The range of the repeats is not drawn, because the bands of all these trials would cover each other.")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // The parts of help texts that several metrics share.
 const (
 	onlyWindow    = " Only operations that became due in the measurement window are included, not those of the warm-up."
-	whichProcess  = " The process \"generator\" is the quorumbench that controls the run, and \"generator HOST\" is the agent on HOST."
+	whichProcess  = " The process \"generator\" is the quorumbench process that controls the run, and \"generator HOST\" is the agent on HOST."
 	onlyCompleted = " The histogram contains only completed operations. quorumbench_operations_total counts failed operations by outcome. The results of a run rank failed operations as slower than every completed operation."
 )
 
@@ -40,12 +40,12 @@ var (
 	clientsDesc    = newTrialDesc("clients", "Clients of a closed loop. 0 for an open loop.")
 	phaseDesc      = newTrialDesc("phase", "1 for the current phase of the run. The labels of the trial are missing while a cluster starts, stops or is cleaned up.", "phase")
 	throughputDesc = newTrialDesc("trial_throughput", "Completed operations per second in the measurement window of an ended trial.")
-	p99Desc        = newTrialDesc("trial_p99_seconds", "99th percentile of an ended trial, as in the report: of the service times in a closed loop, or of the response times in an open loop. Failed operations count as slower than every completed operation. The value is +Inf if the operation at the rank of the percentile failed.")
+	p99Desc        = newTrialDesc("trial_p99_seconds", "99th percentile of an ended trial's service times (closed loop) or response times (open loop), as in the report. Failed operations count as slower than every completed operation. The value is +Inf if the operation at the rank of the percentile failed.")
 	verdictDesc    = newTrialDesc("trial_verdict", "1 for the verdict of an ended trial.", "verdict")
 	cpuDesc        = newDesc("process_cpu_seconds_total", "CPU time, user and system, of a member of the store or of a load generator."+whichProcess, "process")
-	writtenDesc    = newDesc("process_write_bytes_total", "Bytes that a member of the store or a load generator caused to be written to disk."+whichProcess, "process")
+	writtenDesc    = newDesc("process_write_bytes_total", "Bytes written to disk on behalf of a member of the store or of a load generator."+whichProcess, "process")
 	residentDesc   = newDesc("process_resident_memory_bytes", "Resident memory of a member of the store or of a load generator."+whichProcess, "process")
-	eventsDesc     = newDesc("events_total", "Events of the run, such as elections, slow disk syncs and injected faults. The kind \"other\" counts events of further kinds and members after the limit on their number was reached.", "kind", "member")
+	eventsDesc     = newDesc("events_total", "Events of the run, such as elections, slow disk syncs and injected faults. Once the limit on the number of label pairs is reached, events with a new pair have the kind \"other\" and no member.", "kind", "member")
 	infoDesc       = newDesc("run_info", "Always 1. The labels identify the run and the version of quorumbench.", "run", "version")
 )
 

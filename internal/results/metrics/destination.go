@@ -44,7 +44,7 @@ func ParseDestination(s string) (*Destination, error) {
 		password, _ := u.User.Password()
 		variable, found := strings.CutPrefix(password, fromEnv)
 		if !found || variable == "" || u.User.Username() == "" {
-			return nil, errors.New("the URL contains a user name without a password variable, or a password, which every user of this machine could read; write http://NAME:env:VARIABLE@HOST:PORT/..., and set VARIABLE to the password")
+			return nil, errors.New("the URL contains a password, which every user of this machine could read, or a user name without a password variable; write http://NAME:env:VARIABLE@HOST:PORT/..., and set VARIABLE to the password")
 		}
 		d.user, d.variable = u.User.Username(), variable
 		u.User = nil

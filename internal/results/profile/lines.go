@@ -36,7 +36,7 @@ func (p *Profile) Lines() []string {
 	p.methodNotes(note)
 	p.otherNotes(note)
 	note("")
-	note("Run this scenario on a new cluster, or replace members by endpoints.")
+	note("Run this scenario on a new cluster, or replace the parameter members by endpoints.")
 	say("name: recorded")
 	say("seed: 1")
 	say("")
@@ -68,7 +68,7 @@ func (p *Profile) Lines() []string {
 	if p.HotShare > hotKeyShare+0.1 {
 		say("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", hotKeyShare, strconv.FormatFloat(min(p.HotShare, 1), 'f', 2, 64))
 	} else {
-		say("    distribution: uniform # the 20 %% of the keys that were used most received %s of the calls", percent(p.HotShare))
+		say("    distribution: uniform # the most used 20 %% of the keys received %s of the calls", percent(p.HotShare))
 	}
 	if p.hasKind(kv.Range, kv.TxnGet) {
 		say("    range-limit: %d # median number of keys per range in the recording; 99th percentile %d", min(max(p.Read.Percentile(50), 1), maxRead), p.Read.Percentile(99))

@@ -118,7 +118,7 @@ func (d *decoder) read(text []byte, steps *measure.Steps) error {
 	if _, err := hdr.Decode(text); err != nil {
 		return fmt.Errorf("cannot decode the histogram: %w", err)
 	}
-	return errors.New("quorumbench did not write this histogram, because its value steps or its counts are different")
+	return errors.New("the value steps or the counts of the histogram differ from those that quorumbench writes")
 }
 
 // decodeFast decodes a histogram that quorumbench wrote. It returns false if the data is anything

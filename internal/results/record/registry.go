@@ -287,7 +287,7 @@ func toLast(name, title string, figure func(*Times) measure.Figure) Figure {
 	return Figure{
 		Name: name, Column: strings.ReplaceAll(name, "-", "_") + "_ns", Title: title, Unit: measure.Nanoseconds, Direction: LowerIsBetter,
 		Requires: watchers, MissingReason: "not every watcher watches every written key",
-		Meaning: "time from when a write was due until the last of all watchers received its event; absent unless each watcher watches every written key",
+		Meaning: "time from when a write was due until all watchers had received its event; absent unless each watcher watches every written key",
 		readValue: func(t *Trial) Value {
 			if t.Watch == nil || t.Watch.ToLastWatcher == nil {
 				return Value{Unit: measure.Nanoseconds}
@@ -304,7 +304,7 @@ func watchFigures() []Figure {
 		{Name: "watch-events", IntervalKey: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Direction: HigherIsBetter,
 			Meaning: "`events_in_window` / `seconds`"},
 		{Name: "watch-acknowledged", Field: "watch.acknowledged_writes", Meaning: "acknowledged writes of watched keys"},
-		{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "events that the acknowledged writes cause: one event for each watcher of the key. Earlier events that watchers must catch up with count, too"},
+		{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "events that the acknowledged writes cause: one event for each watcher of the key. The earlier events that watchers must catch up with are included"},
 		{Name: "watch-delivered", AtEnd: true, Field: "watch.delivered_events", Meaning: "distinct events that arrived", Direction: HigherIsBetter},
 		{Name: "watch-lost", AtEnd: true, Field: "watch.lost_events", Title: "lost", Direction: LowerIsBetter,
 			Meaning: "lost events. For each watcher and key, this is the larger of two numbers: versions of the key that the watcher's events skipped, and acknowledged writes without an event"},

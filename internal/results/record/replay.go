@@ -119,7 +119,7 @@ func replayFigures() []Figure {
 	return []Figure{
 		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Direction: LowerIsBetter,
 			MissingReason: "it replays no recording, or every replayed call waited for another call",
-			Meaning:       "replay: p99 of the timing errors between successive calls. The error of two calls is the difference between the scheduled and the actual time between them. The scheduled time is the time in the recording, divided by the replay's speed. Calls that waited for a response or a connection are omitted",
+			Meaning:       "replay: p99 of the timing errors between successive calls. The timing error of two calls is the difference between the scheduled and the actual time between them. The scheduled time is the time in the recording, divided by the replay's speed. Calls that waited for a response or a connection are omitted",
 			readValue: func(t *Trial) Value {
 				if t.Replay == nil || t.Replay.InterArrival == nil {
 					return Value{}

@@ -91,7 +91,7 @@ func locks(l *record.LockVerification) string {
 	times := func(s *record.Spread) string { return medianAndMax(s, l.Acquisitions) }
 	words := fmt.Sprintf("%s: acquired %s; wait %s; hold %s", text.Plural(l.Locks, "lock"), text.Plural(l.Acquisitions, "time"), times(&l.Waits), times(&l.Holds))
 	if l.OverlappingHolds > 0 {
-		words += fmt.Sprintf("; acquired %s before an earlier holder, whose lease had expired, released it (the store allows this)", text.Plural(l.OverlappingHolds, "time"))
+		words += fmt.Sprintf("; acquired %s before an earlier holder, whose lease had expired, released the lock (the store allows this)", text.Plural(l.OverlappingHolds, "time"))
 	}
 	return words
 }

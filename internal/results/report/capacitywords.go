@@ -30,7 +30,7 @@ func CapacitySentences(f *size.CapacityFinding) (all []string) {
 	all = append(all, periodSentences(f)...)
 	all = append(all, voidSentences(f)...)
 	if missed, disturbed := f.CountMisses(); disturbed > 0 {
-		all = append(all, fmt.Sprintf("Other programs or the hypervisor took CPU time from the members in %s that missed the objective (of %d). The capacity may be higher: repeat the search on a quieter machine.",
+		all = append(all, fmt.Sprintf("In %s (of %d) that missed the objective, other programs or the hypervisor took CPU time from the members. The capacity may be higher: repeat the search on a quieter machine.",
 			text.Plural(uint64(disturbed), "trial"), missed))
 	}
 	if words := shortWindows(f); words != "" {
@@ -157,7 +157,7 @@ func capacityInterval(f *size.CapacityFinding) string {
 	width, closed := f.Width()
 	switch {
 	case f.Status == string(capacity.Undecided) && f.HasEvidence() && high == "":
-		return "unknown above " + low + calls + ", where the objective holds"
+		return "unknown; the objective holds at " + low + calls
 	case f.Status == string(capacity.Undecided) || !f.HasEvidence():
 		return "unknown"
 	case closed:

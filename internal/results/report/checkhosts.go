@@ -161,7 +161,7 @@ func hostsNotes(c *preflight.Check) (notes []string) {
 		notes = append(notes, fmt.Sprintf("No end of burst credits was seen. Credits of cloud disks can last for 30 minutes or more at a high rate, so %s may have been too short. Measure longer with --duration, or use up the credits sooner with a higher --rate.", lasted))
 	}
 	if late > 0 {
-		notes = append(notes, fmt.Sprintf("The longest delay of the writer before a write, because no CPU was free, was %s. It is not included in the times of the disks.", text.Duration(float64(late))))
+		notes = append(notes, fmt.Sprintf("Before a write, the writer waited for a free CPU for at most %s. This wait is not included in the times of the disks.", text.Duration(float64(late))))
 	}
 	if len(c.Pairs) > 0 {
 		notes = append(notes, "resent: share of the TCP segments that were sent again, which shows lost packets. jitter: mean difference between two consecutive round trips.")

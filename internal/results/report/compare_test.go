@@ -246,13 +246,13 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 			t.Errorf("%s: %v and %v are compared, not %v: %+v", p.Name, rounds(p.New), rounds(p.Base), want, p.Figures[0])
 		}
 	}
-	const more = "1 more (in the same round, the repeat of the other side is not valid)"
+	const more = "1 more (the other side has no valid repeat in the same round)"
 	for _, want := range []string{"put-64 here, " + more, "put-64 in the baseline, " + more, "put-256 in the baseline, 4" + more[1:]} {
 		if !slices.Contains(c.LeftOut, want) {
 			t.Errorf("%q is not in %q", want, c.LeftOut)
 		}
 	}
-	const beware = "Warning: 33 % of the repeats of put-256 are not valid here, and 0 % in the baseline. The change itself may cause the disturbance."
+	const beware = "Warning: 33 % of the repeats of put-256 are not valid here, and 0 % in the baseline. The difference under test may itself cause the disturbance."
 	if len(c.Differences) != 1 || c.Differences[0] != beware {
 		t.Errorf("the warnings are %q", c.Differences)
 	}

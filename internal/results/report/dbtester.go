@@ -369,13 +369,13 @@ func summaryText(rows []summaryRow) string {
 	}
 	servers := "The resource use of the servers is not known."
 	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
-		servers = "Server figures are sums over the processes of all members: CPU and memory use per second, and bytes on connections.\n" +
-			"Reads, writes and sectors are means over all disks of the members' machines. Disk space is the mean size of a\n" +
-			"member's data folder at the end."
+		servers = "Server figures are sums over the processes of all members: the highest CPU and memory use in one second, and\n" +
+			"the bytes on connections. Reads, writes and sectors are means over all disks of the members' machines. Disk\n" +
+			"space is the mean size of a member's data folder at the end."
 	}
 	return strings.Join(append(tables,
-		"Latencies are in milliseconds and include every operation due. They are service times in a closed loop and\n"+
-			"response times in an open loop.\n"+
+		"Latencies are service times in a closed loop and response times in an open loop, in milliseconds. They\n"+
+			"include every operation that was due.\n"+
 			"Throughputs are operations per second, counted in whole seconds. A dash means unknown, or too few samples.\n"+
 			servers+"\n"), "\n")
 }

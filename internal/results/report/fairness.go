@@ -23,7 +23,7 @@ func fairnessParts(out layout, rows []*analyze.Row) {
 		}
 		for i, line := range UnevennessLines(worst) {
 			if i == 0 && n > 1 {
-				line += fmt.Sprintf(" (worst of %d uneven repeats, of %d in total)", n, len(r.Done))
+				line += fmt.Sprintf(" (the worst of %d uneven repeats; %d repeats in total)", n, len(r.Done))
 			}
 			lines = append(lines, indent+line)
 			indent = "    "

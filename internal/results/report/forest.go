@@ -53,5 +53,5 @@ func addForests(to layout, all []*compare.Comparison) {
 		to.block(f.Chart())
 	}
 	to.blank()
-	to.addLines(fmt.Sprintf("● ratio; ━ 95 %% interval; ─ the wider interval that determines the word; ○ ratio without an interval; │ no change; ░ changes within ± %s do not matter.", text.Share(plots[0].Margin)))
+	to.addLines(fmt.Sprintf("● ratio; ━ 95 %% interval; ─ the wider interval that decides between better, worse, same and unclear; ○ ratio without an interval; │ no change; ░ changes within ± %s do not matter.", text.Share(plots[0].Margin)))
 }

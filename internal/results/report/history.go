@@ -183,11 +183,11 @@ func historyNotes(h *history.History) (lines []string) {
 			}
 		}
 		if s.Unconfirmed > 0 {
-			which := fmt.Sprintf("the last %d runs are", s.Unconfirmed)
+			which := fmt.Sprintf("the last %d runs differ", s.Unconfirmed)
 			if s.Unconfirmed == 1 {
-				which = "the last run is"
+				which = "the last run differs"
 			}
-			lines = append(lines, fmt.Sprintf("%s: %s %s off the previous level. This is not yet a change; more runs are needed to confirm it.", s.Name(), which, text.SignedPercent(s.UnconfirmedShare)))
+			lines = append(lines, fmt.Sprintf("%s: %s by %s from the previous level. This is not yet a change; more runs are needed to confirm it.", s.Name(), which, text.SignedPercent(s.UnconfirmedShare)))
 		}
 		switch {
 		case isTooShort(s):

@@ -143,7 +143,7 @@ func lateness(all []*analyze.Row) (lines []string) {
 	for _, r := range all {
 		for _, t := range r.Done {
 			if l := t.Lateness; l != nil {
-				lines = append(lines, fmt.Sprintf("%s: operations were sent late by p50 %s, p99 %s, p99.9 %s", analyze.Label(t),
+				lines = append(lines, fmt.Sprintf("%s: operations were sent late (p50 %s, p99 %s, p99.9 %s)", analyze.Label(t),
 					l.Percentile(50).Text(), l.Percentile(99).Text(), l.Percentile(99.9).Text()))
 			}
 		}

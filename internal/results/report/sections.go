@@ -50,7 +50,7 @@ func linesOfTrials(trials []record.Trial, lines func(*record.Trial) []string) (a
 
 // events adds the section about events in the windows of the trials. Repeats are combined.
 func events(out layout, rows []*analyze.Row) {
-	out.section("Events (times in UTC; all of them in events.jsonl)", linesOfRows(rows, func(r *analyze.Row) []string {
+	out.section("Events (times in UTC; events.jsonl contains all events)", linesOfRows(rows, func(r *analyze.Row) []string {
 		h := analyze.EventsOfRow(r)
 		return EventLines(&h)
 	}))
@@ -75,14 +75,14 @@ func EventLines(h *analyze.WindowEvents) (lines []string) {
 			text.Plural(uint64(h.StrandedClients), "client"), h.StrandedRepeatsText, duration(h.LongestStranded)))
 	}
 	if s := h.Gap; s != nil {
-		lines = append(lines, fmt.Sprintf("in the longest gap, %s from %s%s: %s", duration(s.Length), s.From.UTC().Format(clock), s.RepeatsText, eventsInStretch(s)))
+		lines = append(lines, fmt.Sprintf("in the longest gap, %s starting at %s%s: %s", duration(s.Length), s.From.UTC().Format(clock), s.RepeatsText, eventsInStretch(s)))
 	}
 	if s := h.Slowest; s != nil {
 		how := "with p99 " + s.P99.Text()
 		if !s.P99.Known {
 			how = "with " + text.Plural(s.Errors, "error")
 		}
-		lines = append(lines, fmt.Sprintf("in the slowest second, from %s%s %s: %s", s.From.UTC().Format(clock), s.RepeatsText, how, eventsInStretch(s)))
+		lines = append(lines, fmt.Sprintf("in the slowest second, starting at %s%s, %s: %s", s.From.UTC().Format(clock), s.RepeatsText, how, eventsInStretch(s)))
 	}
 	return lines
 }

@@ -129,7 +129,7 @@ func TestFailedSecondIsTheSlowest(t *testing.T) {
 	trial := eventful()
 	trial.LongestGapAt = nil
 	trial.Timeline[2].P99, trial.Timeline[2].Errors = measure.Figure{}, 44
-	if got := story1(trial); !strings.Contains(got, "in the slowest second, from 12:00:04.000 with 44 errors: 12:00:04.1") {
+	if got := story1(trial); !strings.Contains(got, "in the slowest second, starting at 12:00:04.000, with 44 errors: 12:00:04.1") {
 		t.Errorf("it says:\n%s", got)
 	}
 }

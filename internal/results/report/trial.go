@@ -253,7 +253,7 @@ func watchers(w *scenario.Watch, keySpace uint64) string {
 	case w.EarlierEvents == 0:
 		words += fmt.Sprintf(", watching the key %q", scenario.KeyText(w.Key))
 	default:
-		words += fmt.Sprintf(", watching the key %q, with %s to catch up", scenario.KeyText(w.Key), text.Plural(uint64(w.EarlierEvents), "earlier event"))
+		words += fmt.Sprintf(", watching the key %q, with %s to catch up on", scenario.KeyText(w.Key), text.Plural(uint64(w.EarlierEvents), "earlier event"))
 	}
 	if w.Mode != kv.AnyWatch {
 		words += ", mode " + w.Mode.String()

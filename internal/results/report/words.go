@@ -28,7 +28,7 @@ func CertaintySentence(r *analyze.Row) string {
 	}
 	switch {
 	case c.RunTooShort:
-		return " No confidence interval: the run is too short for its slow variations."
+		return " No confidence interval: the throughput varies too slowly for a run of this length."
 	case c.Basis == analyze.OverRepeats:
 		text := fmt.Sprintf(" 95 %% CI of the mean over %d repeats: %s.", c.Repeats, throughput)
 		if r.Dependent {

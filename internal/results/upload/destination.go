@@ -73,7 +73,7 @@ func Parse(text string) (*Destination, error) {
 	case !known:
 		return nil, fmt.Errorf("uploads to %q are not supported; use %s", u.Scheme+"://", forms)
 	case u.User != nil:
-		return nil, errors.New("the URL contains a user name or a password, which others can see; credentials are only read from the environment: " + credentialsHint(u.Scheme))
+		return nil, errors.New("the URL contains a user name or a password, which others can see; credentials are read only from the environment: " + credentialsHint(u.Scheme))
 	case u.Fragment != "":
 		return nil, errors.New("the URL contains a #, which has no meaning here; use " + forms)
 	}
@@ -97,12 +97,12 @@ func query(u *url.URL, allowed []string) (url.Values, error) {
 		case !slices.Contains(allowed, name) && len(allowed) == 0:
 			return nil, fmt.Errorf("%s URLs accept no parameters; remove the ? and the text after it", u.Scheme)
 		case !slices.Contains(allowed, name):
-			return nil, fmt.Errorf("%s URLs do not accept the parameter %s; the parameters are %s, and credentials are only read from the environment",
+			return nil, fmt.Errorf("%s URLs do not accept the parameter %s; the parameters are %s; credentials are read only from the environment",
 				u.Scheme, text.Line(name, 40), strings.Join(allowed, ", "))
 		case len(given) > 1:
 			return nil, fmt.Errorf("the URL contains the parameter %s more than once; keep one", name)
 		case name == "endpoint" && !isEndpoint(given[0]):
-			return nil, errors.New("the endpoint must be http:// or https:// and a host without a path, such as ?endpoint=http://10.0.0.1:9000")
+			return nil, errors.New("the endpoint must consist of http:// or https:// and a host without a path, such as ?endpoint=http://10.0.0.1:9000")
 		}
 		if can := values(name); can != nil && !slices.Contains(can, given[0]) {
 			return nil, fmt.Errorf("the parameter %s in the URL must be %s", name, strings.Join(can, " or "))
@@ -183,7 +183,7 @@ func (d *Destination) server() (*url.URL, error) {
 	}
 	switch {
 	case at != "" && !isEndpoint(at):
-		return nil, errors.New("AWS_ENDPOINT_URL must be http:// or https:// and a host without a path")
+		return nil, errors.New("AWS_ENDPOINT_URL must consist of http:// or https:// and a host without a path")
 	case at != "":
 	case d.scheme == schemeGS:
 		at = "https://storage.googleapis.com"

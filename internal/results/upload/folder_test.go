@@ -68,7 +68,7 @@ func TestHostileRunDirectory(t *testing.T) {
 	for _, l := range sent.OmittedEntries {
 		whys[l.Name[:min(9, len(l.Name))]] = l.Reason
 	}
-	link := "it is a symbolic link, which upload does not follow"
+	link := "it is a symbolic link, which an upload does not follow"
 	want := map[string]string{
 		"link": link, "within": link, "folder": link, "trial-01-": link, "pipe": "it is not a regular file",
 		"data":      "it is the members' data, which a killed run left behind",

@@ -207,7 +207,7 @@ func TestS3Environment(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_S3", "http://none.invalid")
 	sentence(t, d.Check(t.Context()), "the host none.invalid does not exist")
 	t.Setenv("AWS_ENDPOINT_URL_S3", "none")
-	sentence(t, d.Check(t.Context()), "AWS_ENDPOINT_URL must be http:// or https://")
+	sentence(t, d.Check(t.Context()), "AWS_ENDPOINT_URL must consist of http:// or https://")
 }
 
 // TestS3TriesAgain checks that a request that fails half-way is repeated, and that the new attempt

@@ -92,7 +92,7 @@ func (t *tree) add(path string, d fs.DirEntry) error {
 	case d.IsDir():
 		return nil
 	case d.Type()&fs.ModeSymlink != 0:
-		reason = "it is a symbolic link, which upload does not follow"
+		reason = "it is a symbolic link, which an upload does not follow"
 	case !d.Type().IsRegular():
 		reason = "it is not a regular file"
 	default:

@@ -120,6 +120,6 @@ func (d *Destination) refuseSpecialFiles(name string) error {
 		if e.Type()&fs.ModeSymlink != 0 {
 			what = "a link"
 		}
-		return fmt.Errorf("%s is %s, which upload does not write to; remove it, or choose another folder", text.Line(path, text.MaxField), what)
+		return fmt.Errorf("%s is %s, which an upload does not write to; remove it, or choose another folder", text.Line(path, text.MaxField), what)
 	})
 }

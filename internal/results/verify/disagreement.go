@@ -260,6 +260,6 @@ func (p *pairing) text() string {
 		how += ", and later " + by(p.lastDifference)
 	}
 	return fmt.Sprintf("Members disagree starting at revision %d: member %x reports revision %d for a version of a key, but member %x reports revision %d for the same version. "+
-		"%s. After that, the revisions of member %x are %s. One member skipped an entry that the other applied, or applied an entry twice.",
-		p.first[0].rev, a, p.first[0].rev, b, p.first[1].rev, agreed, b, how)
+		"%s. After that, the revisions of member %x are %s than those of member %x. One member skipped an entry that the other applied, or applied an entry twice.",
+		p.first[0].rev, a, p.first[0].rev, b, p.first[1].rev, agreed, b, how, a)
 }

@@ -91,7 +91,7 @@ func (k *keyChecker) checkRead(r *entry, p *place) {
 	case p.mayBeDeleted:
 		k.add(finding{
 			kind: ResurrectedWrite, guarantee: history.Durable, operationCount: 3, ords: [3]uint32{v.ord, p.deletedBy, r.ord},
-			state: "a read had found the key deleted, and no write had created it again",
+			state: "another read had found the key deleted, and no write had created it again",
 		})
 	default:
 		p.existedAt = r.revision

@@ -91,9 +91,9 @@ func (c *checker) search() error {
 			c.found.add(one.finding(key))
 		}
 	}
-	reference := "with real time and with the revisions of reads"
+	reference := "by their times and by the revisions of reads"
 	if c.in.Header().BaseRevision == 0 {
-		reference = "with real time. It used the revisions of reads only to find duplicates, because the first revision is unknown"
+		reference = "by their times. It used the revisions of reads only to find duplicates, because the first revision is unknown"
 	}
 	c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("the store returns no revisions of writes. The check compared operations %s. For %d of %d keys, it also searched for a valid order", reference, len(keys), c.result.Keys))
 	if cut > 0 {

@@ -76,7 +76,7 @@ func (c *checker) excludeSince(until int64) error {
 	})
 	c.found.limit = judged
 	if left := c.survey.operations - uint64(judged); left > 0 {
-		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: %s at the end of an incomplete history, because missing operations may explain their responses", text.Plural(left, "operation")))
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("undecided: %s at the end of an incomplete history, because missing operations may explain the responses", text.Plural(left, "operation")))
 	}
 	return err
 }

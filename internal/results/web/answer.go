@@ -283,7 +283,7 @@ func problemSentences(r *analyze.Row, shown shownTrials) []sentence {
 			words += " (" + kinds[0].Kind + ")"
 		}
 		if inFaults > 0 {
-			words += fmt.Sprintf(", of which %s failed during faults", text.Count(inFaults))
+			words += fmt.Sprintf(", %s of them during faults", text.Count(inFaults))
 		}
 		add(words, failed)
 	}

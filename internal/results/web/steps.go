@@ -24,7 +24,7 @@ type stepSpot struct {
 	Text string  `json:"t"`
 }
 
-const stepsNote = "Upper line: p99. Thin line: p50. Ring: knee. Pale: steps that are ignored by the knee and the Universal Scalability Law. If throughput falls while times rise, the store is overloaded."
+const stepsNote = "Upper line: p99. Thin line: p50. Ring: knee. Pale: steps that do not count for the knee and the Universal Scalability Law. If throughput falls while times rise, the store is overloaded."
 
 // stepsOf draws the ladders, with separate charts for closed and open loops. The number of ladders
 // in a chart is limited, so that readers can distinguish them.

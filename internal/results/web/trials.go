@@ -188,7 +188,7 @@ func sideBySide(all []drawnRow) (out []byPercentile) {
 		name, title string
 	}{
 		{false, record.Service, "percentiles-closed", "Closed loop: service time by percentile"},
-		{false, record.Response, "percentiles-waiting", "Closed loop with waiting for connections: response time by percentile"},
+		{false, record.Response, "percentiles-waiting", "Closed loop with operations that waited for connections: response time by percentile"},
 		{true, record.Response, "percentiles-open", "Open loop: response time by percentile"},
 	} {
 		var curves []analyze.PercentileCurve
@@ -216,7 +216,7 @@ func sideBySide(all []drawnRow) (out []byPercentile) {
 	return out
 }
 
-const percentilesNote = "From each division to the next, the number of slower operations falls to a tenth. A line ends at the slowest operation or, if operations failed, before the first percentile that includes a failed operation. It is dashed where fewer than ten operations are slower."
+const percentilesNote = "At each division of the axis, the number of slower operations is a tenth of the number at the previous division. A line ends at the slowest operation or, if operations failed, before the first percentile that includes a failed operation. The line is dashed where fewer than ten operations are slower."
 
 // trialOf returns the section of the page about a trial.
 func trialOf(d *drawnTrial) trial {

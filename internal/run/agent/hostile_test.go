@@ -142,11 +142,11 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 // The error contains the worker's name.
 func TestRefusesInvalidMessagesOfAWorker(t *testing.T) {
 	for want, says := range map[string][]string{
-		"malformed message":                        {"m{"},
-		"neither a message nor a second":           {"?"},
-		"cannot decode a second":                   {"s\xff\xff\xff"},
-		"a different message instead of the reply": {`m{"mark":{"Phase":1}}`},
-		"does not respond":                         {},
+		"malformed message":                         {"m{"},
+		"neither a message nor a per-second report": {"?"},
+		"cannot decode a second":                    {"s\xff\xff\xff"},
+		"a different message instead of the reply":  {`m{"mark":{"Phase":1}}`},
+		"does not respond":                          {},
 	} {
 		r := hostile(t, func(in *stream) {
 			for _, text := range says {

@@ -151,7 +151,7 @@ func checkPlaces(launch *host.Launch) error {
 	for _, m := range launch.Members {
 		bad := slices.ContainsFunc(m.Ports, func(port int) bool { return port < 1 || port > 65535 })
 		if !safeName.MatchString(m.Name) || net.ParseIP(m.Host) == nil || bad || len(m.Ports) > 2*store.PortsPerMember || filepath.Clean(m.Dir) != m.Dir {
-			return fmt.Errorf("the member %q at %q is invalid: a member requires a name of letters, digits, dots, underscores and dashes, an IP address, ports from 1 to 65535, and a folder", m.Name, m.Host)
+			return fmt.Errorf("the member %q at %q is invalid: a member requires an IP address, ports from 1 to 65535, a folder, and a name of letters, digits, dots, underscores and dashes", m.Name, m.Host)
 		}
 	}
 	return nil

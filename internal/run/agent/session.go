@@ -75,7 +75,7 @@ func (s *session) busy() error {
 	if !s.killTime.IsZero() {
 		return fmt.Errorf("the agent lost its controller (%s) and will stop this controller's processes at %s; try again after that", s.controller, s.killTime.UTC().Format(time.TimeOnly))
 	}
-	return fmt.Errorf("the agent has been serving another controller (%s) since %s, and serves only one at a time", s.controller, s.beganAt.UTC().Format(time.TimeOnly))
+	return fmt.Errorf("the agent has been serving another controller (%s) since %s, and serves only one controller at a time", s.controller, s.beganAt.UTC().Format(time.TimeOnly))
 }
 
 // addProcess records a process, which will be killed when the session ends. It returns false if the

@@ -14,7 +14,7 @@ func (c *Cluster) createNetwork(ctx context.Context) (err error) {
 	}
 	networker, ok := c.spec.Hosts[0].(host.NetworkProvider)
 	if !ok {
-		return errors.New("network faults require a network for each member, which is possible only on the machine on which quorumbench runs, not on other hosts")
+		return errors.New("network faults require a network for each member; this is possible only on the machine that runs quorumbench, not on other hosts")
 	}
 	names := make([]string, c.spec.places())
 	for i := range names {

@@ -22,7 +22,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	}
 	c := &claim{Plan: p, removalObstacle: g.findRemovalObstacle(ctx, &p)}
 	if c.removalObstacle != nil && !p.Keep && !p.Overwrite {
-		return fmt.Errorf("%w, so the load's keys would remain in the running cluster; nothing was written; to permit that the keys remain, set cleanup: false", c.removalObstacle)
+		return fmt.Errorf("%w, so the load's keys would remain in the running cluster; nothing was written; to let the keys remain, set cleanup: false", c.removalObstacle)
 	}
 	err := g.establishClaim(ctx, c)
 	var others *NotEmptyError
@@ -187,7 +187,7 @@ func (g *Guard) inUse(prefix string, m *Marker) error {
 	e.Running = fmt.Sprintf("the run of process %d on %s, which began at %s", m.Owner.PID, m.Machine, m.StartTime.Format(time.RFC3339))
 	switch {
 	case m.KeepsKeys:
-		e.Running = fmt.Sprintf("keys that were kept, as requested, by a run that began at %s", m.StartTime.Format(time.RFC3339))
+		e.Running = fmt.Sprintf("keys of a run that began at %s and kept them, as requested", m.StartTime.Format(time.RFC3339))
 		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"%s\"", g.cleanupCommand(m.Prefix, ""))
 	case m.State() == Unknown:
 		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove its keys with \"%s --run %s\"", g.cleanupCommand(m.Prefix, ""), m.Run)

@@ -28,7 +28,7 @@ func (l *Local) Ports(ctx context.Context, count int) (*Lease, error) {
 	}
 	blocks := (firstEphemeralPort() - lowestPort) / blockSize
 	if blocks < 1 {
-		return nil, fmt.Errorf("the system uses port %d and all higher ports for outgoing connections, so no ports are left for servers, which use ports from %d; raise the start of net.ipv4.ip_local_port_range", firstEphemeralPort(), lowestPort)
+		return nil, fmt.Errorf("the system uses port %d and all higher ports for outgoing connections, so no ports are left for servers, which use port %d and higher ports; raise the start of net.ipv4.ip_local_port_range", firstEphemeralPort(), lowestPort)
 	}
 	var lastErr error
 	for range attempts {

@@ -90,7 +90,7 @@ func checkRoom(f *Folder, w *probe.PacedWrites) error {
 		return err
 	}
 	if _, need := w.Bytes(); p.FreeBytes >= 0 && 2*need > p.FreeBytes {
-		return fmt.Errorf("the writes need %s and as much must remain free, but only %s are free in %s; use a smaller --neighbor-load, or a folder with more free space",
+		return fmt.Errorf("the writes need %s, and the same amount must remain free, but only %s are free in %s; use a smaller --neighbor-load, or a folder with more free space",
 			text.Bytes(uint64(need)), text.Bytes(uint64(p.FreeBytes)), f.path)
 	}
 	return nil

@@ -240,7 +240,7 @@ func (c *Check) startFailure(ctx context.Context, pod *pod) (why string, permane
 	}
 	why = c.api.lastWarning(ctx, pod.Metadata.Name)
 	if file := missingFile.FindStringSubmatch(why); file != nil {
-		return fmt.Sprintf("the node %s has no file %s; give the paths on the node with --cacert, --cert and --key", c.plane.Chosen.Node, file[1]), true
+		return fmt.Sprintf("the node %s has no file %s; with --cacert, --cert and --key, give the paths of the files on the node", c.plane.Chosen.Node, file[1]), true
 	}
 	return why, false
 }

@@ -198,7 +198,7 @@ func outsidePods(members []Member) (*ControlPlane, error) {
 
 // errKine reports that Kubernetes connects to its store through kine. Therefore the API server does
 // not reveal the store's address.
-var errKine = errors.New("this cluster stores its objects in SQLite, another database or an external etcd; for an external etcd, give its addresses with --endpoints, the node of the pod with --node, and certificates on this node with --cacert, --cert and --key; for a database, run \"quorumbench check disk DIR\" on the database's machine, with the folder of the database")
+var errKine = errors.New("this cluster stores its objects in SQLite, another database or an external etcd; for an external etcd, give its addresses (--endpoints), the node of the pod (--node), and the paths of certificates on this node (--cacert, --cert and --key); for a database, run \"quorumbench check disk DIR\" on the database's machine, with the folder of the database")
 
 // staticPod contains the fields of a control plane's pod that describe how to connect to etcd.
 type staticPod struct {

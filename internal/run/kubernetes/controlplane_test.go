@@ -241,7 +241,7 @@ func TestRunCheckFails(t *testing.T) {
 		{waiting("ImagePullBackOff", "no such image"), "", "", "the pod does not start: cannot pull the image localhost/image:1: no such image"},
 		{`{"conditions":[{"type":"PodScheduled","status":"False","message":"Insufficient cpu"}]}`, "", "", "the pod has not started within 1s: the pod cannot be scheduled on any node: Insufficient cpu"},
 		{waiting("ContainerCreating", ""), `FailedMount: MountVolume.SetUp failed for volume "key" : hostPath type check failed: /etc/kubernetes/pki/etcd/healthcheck-client.key is not a file`, "",
-			"the pod does not start: the node cp-2 has no file /etc/kubernetes/pki/etcd/healthcheck-client.key; give the paths on the node with --cacert, --cert and --key"},
+			"the pod does not start: the node cp-2 has no file /etc/kubernetes/pki/etcd/healthcheck-client.key; with --cacert, --cert and --key, give the paths of the files on the node"},
 		{"", `FailedCreate: Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`, "",
 			`the pod does not start: FailedCreate: Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true); with --namespace, give a namespace that permits pods to use the node's network and files`},
 		{endedStatus(255, "Error"), "", "", "the container exited with code 255 (Error) and without a result; use an image with this version of quorumbench"},
@@ -280,7 +280,7 @@ func TestRunCheckWithoutRightToList(t *testing.T) {
 		c.api = c.api.withNamespace("other")
 		var output strings.Builder
 		_, err := c.Run(t.Context(), &output, &output)
-		want += fmt.Sprintf("the Job %s in namespace other may still exist: the removal was requested, but its end cannot be seen: %s is forbidden; if", c.Name(), forbidden)
+		want += fmt.Sprintf("the Job %s in namespace other may still exist: the removal was requested, but its result is unknown: %s is forbidden; if", c.Name(), forbidden)
 		if !errors.As(err, new(*RemovalError)) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("the error is %v, not %q", err, want)
 		}

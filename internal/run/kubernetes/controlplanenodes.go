@@ -55,7 +55,7 @@ func (a *api) findOnNodes(ctx context.Context) (*ControlPlane, error) {
 	case nodes[0].program() != "":
 		return nil, errKine
 	}
-	return nil, fmt.Errorf("found no etcd: the control-plane node %s runs no pod with the label component=etcd or app=etcd, and is no node of k3s; give the addresses with --endpoints, the node of the pod with --node, and certificates on this node with --cacert, --cert and --key", nodes[0].Metadata.Name)
+	return nil, fmt.Errorf("found no etcd: the control-plane node %s runs no pod with the label component=etcd or app=etcd, and is no node of k3s; give the addresses (--endpoints), the node of the pod (--node), and the paths of certificates on this node (--cacert, --cert and --key)", nodes[0].Metadata.Name)
 }
 
 // program returns the distribution of a node that may run etcd without a pod, or "".

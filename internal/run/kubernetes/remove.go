@@ -58,7 +58,7 @@ func (a *api) checkRemoved(ctx context.Context, run string, kinds []string) erro
 	for _, kind := range kinds {
 		var list struct{ Items []struct{ Metadata metadata } }
 		if err := a.list(ctx, kind, labelSelector, runLabel+"="+run, &list); err != nil {
-			return fmt.Errorf("its end cannot be seen: %w", err)
+			return fmt.Errorf("its result is unknown: %w", err)
 		}
 		if len(list.Items) > 0 {
 			return fmt.Errorf("%s/%s still exists", kind, list.Items[0].Metadata.Name)

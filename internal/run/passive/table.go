@@ -44,7 +44,7 @@ const (
 	reasonTLS           = "the connection uses TLS, which a capture cannot decode; record it with a relay instead (--listen, --to, --cert, --key and --cacert)"
 	reasonPacketMissing = "a packet of the connection was not captured, so the rest of the connection is not recorded"
 	reasonHoleTooLarge  = "a packet of the connection was not captured and too much data followed it, so the rest of the connection is not recorded"
-	reasonEndMissing    = "the end of the connection was not captured, because another connection now uses the same client address"
+	reasonEndMissing    = "the end of the connection was not captured: another connection now uses the same client address"
 )
 
 // table assigns packets to connections and decodes them. It is not safe for concurrent use.

@@ -22,11 +22,11 @@ func (r rates) resolveRate(t *scenario.Trial) error {
 	}
 	seen := r[rate.SourceTrial]
 	if len(seen) == 0 {
-		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, but that trial has no result", t.Name, rate.Percent, rate.SourceTrial)
+		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %[3]s, but %[3]s has no result", t.Name, rate.Percent, rate.SourceTrial)
 	}
 	of := seen[min(t.Repeat, len(seen))-1]
 	if of <= 0 {
-		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s, but that trial completed no operations", t.Name, rate.Percent, rate.SourceTrial)
+		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %[3]s, but %[3]s completed no operations", t.Name, rate.Percent, rate.SourceTrial)
 	}
 	if rate.PerSecond = of * rate.Percent / 100; rate.PerSecond > scenario.MaxRate {
 		return fmt.Errorf("the rate of trial %s is %g%% of the throughput of %s; this would be %.0f operations per second, which is more than any generator can send; use a smaller percentage", t.Name, rate.Percent, rate.SourceTrial, rate.PerSecond)

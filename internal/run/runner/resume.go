@@ -49,7 +49,7 @@ func prepareResume(o *Options) (*resumed, error) {
 	r := &resumed{Resumption: o.Resume, versions: map[string]string{}, total: recorded.Active(len(o.Resume.Completed))}
 	plan := planned(s, len(r.Completed))
 	if s.RepeatRule == nil && len(plan) != recorded.Planned || len(plan) < len(r.Completed) {
-		return nil, fmt.Errorf("cannot resume the run: it has %d trials, but its scenario has %d", max(recorded.Planned, len(r.Completed)), len(plan))
+		return nil, fmt.Errorf("cannot resume the run: it has %d trials, but the scenario now has %d", max(recorded.Planned, len(r.Completed)), len(plan))
 	}
 	for i := range r.Completed {
 		t, spec := &r.Completed[i], &plan[i]
@@ -91,7 +91,7 @@ func describeUntil(u *record.RepeatRule) string {
 // if they are equal.
 func differentHosts(recorded []record.Host, current []scenario.Host) string {
 	if len(recorded) > 0 && len(current) == 0 {
-		return "it ran on hosts that are not in its scenario and no longer exist (for example, with --on kubernetes)"
+		return "it ran on hosts that are not in its scenario and no longer exist (for example, pods of --on kubernetes)"
 	}
 	if !slices.EqualFunc(recorded, current, func(w record.Host, i scenario.Host) bool { return w.Name == i.Name && w.Via == i.Transport.String() }) {
 		return "the hosts in the scenario differ from the recorded hosts"

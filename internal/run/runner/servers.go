@@ -195,7 +195,7 @@ func checkNetworkSupport(ctx context.Context, c *scenario.Cluster, h host.Host) 
 	}
 	n, ok := h.(host.NetworkProvider)
 	if !ok {
-		return errors.New("network faults require members on the machine on which quorumbench runs")
+		return errors.New("network faults require that the members run on the same machine as quorumbench")
 	}
 	return n.CheckNetworkSupport(ctx)
 }

@@ -63,7 +63,7 @@ func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (rele
 		ctx, cancel := context.WithTimeout(context.Background(), revokeTimeout)
 		defer cancel()
 		if err := leaser.Revoke(ctx, granted); err != nil {
-			return fmt.Sprintf("cannot revoke the leases, which expire within %v: %v", live, err)
+			return fmt.Sprintf("cannot revoke the leases (they expire within %v): %v", live, err)
 		}
 		return ""
 	}

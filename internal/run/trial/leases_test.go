@@ -67,7 +67,7 @@ func TestLeasesAreRevoked(t *testing.T) {
 	}{
 		"all granted":       {10, false, "", ""},
 		"some granted":      {4, false, "no more leases", ""},
-		"revocation fails":  {10, true, "", "cannot revoke the leases, which expire within 1m40s: no quorum"},
+		"revocation fails":  {10, true, "", "cannot revoke the leases (they expire within 1m40s): no quorum"},
 		"both of them fail": {4, true, "no more leases; cannot revoke the leases", ""},
 	} {
 		l := &leases{maxLeases: c.maxLeases, failsToRevoke: c.failsToRevoke}

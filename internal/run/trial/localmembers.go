@@ -54,7 +54,7 @@ func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
 	case len(unseen) > 0:
 		c.UnfoundReason = fmt.Sprintf("The address %s belongs to this machine, but the system does not show which process listens there, so %s. To see the process, run quorumbench as root.", strings.Join(unseen, ", "), effect)
 	case len(forwarded) > 0:
-		c.UnfoundReason = fmt.Sprintf("The address %s belongs to this machine, but the program there forwards its input to another program, so %s.", strings.Join(forwarded, ", "), effect)
+		c.UnfoundReason = fmt.Sprintf("The address %s belongs to this machine, but the program that listens there only forwards requests to another program, so %s.", strings.Join(forwarded, ", "), effect)
 	}
 }
 

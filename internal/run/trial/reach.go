@@ -83,7 +83,7 @@ func duplicateNotes(reached []store.Member) (notes []string) {
 	for i, a := range reached {
 		for _, b := range reached[:i] {
 			if a.Err == nil && b.Err == nil && a.ID != 0 && a.ID == b.ID {
-				notes = append(notes, fmt.Sprintf("The same member %[3]s responds at the endpoints %[1]s and %[2]s: they belong to one server, or to two clusters that were started with the same names; specify each member once.", b.Endpoint, a.Endpoint, cmp.Or(a.Name, record.ID(a.ID).String())))
+				notes = append(notes, fmt.Sprintf("The member %[3]s responds at the endpoints %[1]s and %[2]s, which belong either to one server or to two clusters that were started with the same names; specify each member once.", b.Endpoint, a.Endpoint, cmp.Or(a.Name, record.ID(a.ID).String())))
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func (t *Trial) checkSpace(m *members) error {
 	return nil
 }
 
-const howToRecover = "free space (compact the history and defragment the members, or raise the quota) and then disarm the alarm"
+const howToRecover = "make space (compact the history and defragment the members, or raise the quota) and then disarm the alarm"
 
 // compactionDelay is the interval at which Kubernetes compacts etcd's history. If a load writes for
 // longer than this interval, a compaction may free some of the space.

@@ -147,7 +147,7 @@ func (h *historian) verifyAnswers(ctx context.Context, m *members, assignment *l
 	}
 	a.Members, a.Bytes, a.SharesDisk = read, h.bytes, h.sharesDisk()
 	if n := len(m.status().Members); m.total > n {
-		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read completely after the load, because their endpoints were not specified or did not respond", m.total-n, m.total))
+		a.Undecided = append(a.Undecided, fmt.Sprintf("after the load, quorumbench did not read %d of the cluster's %d members, because their endpoints were not specified or did not respond", m.total-n, m.total))
 	}
 	return a, nil
 }
@@ -226,7 +226,7 @@ func (h *historian) readMembers(ctx context.Context, m *members, assignment *loa
 		}
 		read := record.ReadMember{Endpoint: endpoint}
 		if lagging[i] {
-			read.Failure = fmt.Sprintf("the member did not confirm within %v that it has all acknowledged writes", waited.Round(time.Second))
+			read.Failure = fmt.Sprintf("the member did not confirm within %v that it has every acknowledged write", waited.Round(time.Second))
 			all = append(all, read)
 			continue
 		}

@@ -36,7 +36,7 @@ func (t *Trial) targetEndpoints(m *members) (endpoints, voters []string, err err
 	if needs && !nonVoterSupport.ForwardsRequests && !slices.ContainsFunc(endpoints, func(e string) bool { return !isMute(e) }) {
 		can := "cannot serve this load"
 		if nonVoterSupport.ServesLocalReads {
-			can = "serves only local reads of keys without a user"
+			can = "serves only local reads of keys, and none if a user is given"
 		}
 		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s; choose a member with a vote", target, describe(memberAt(mute, endpoints[0])), nonVoterSupport.Name, can)
 	}

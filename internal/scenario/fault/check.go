@@ -23,13 +23,13 @@ func (f *Fault) Problem() string {
 func (f *Fault) checkKinds(*kindProperties) string {
 	switch {
 	case f.Kind == Random && len(f.Kinds) == 0:
-		return "needs the field \"of\": the kinds from which one is chosen, for example of: [kill, pause]"
+		return "needs the field \"of\": a list of kinds to choose from, for example of: [kill, pause]"
 	case f.Kind != Random && len(f.Kinds) > 0:
 		return "has the field \"of\", which applies only to a random fault; remove the field"
 	case slices.ContainsFunc(f.Kinds, func(k Kind) bool {
 		return k >= Random || k.properties().needsServer || k.properties().network.needsAmount()
 	}):
-		return fmt.Sprintf("cannot choose from %s: a random fault allows only kinds that need no field other than \"by\", and not the kind random; use other kinds", kindsText(f.Kinds))
+		return fmt.Sprintf("cannot choose from %s: the kinds of a random fault must need no field other than \"by\", and the kind random is not allowed; use other kinds", kindsText(f.Kinds))
 	}
 	return ""
 }
@@ -57,7 +57,7 @@ func (f *Fault) checkAmount(row *kindProperties) string {
 	case row.needsServer && f.Server == "":
 		return "needs the field \"to\": the server with which members are restarted, for example \"to: 3.9.5\", \"to: default\" or \"to: /opt/etcd\""
 	case f.Kind == Random && f.Every == 0:
-		return "needs the field \"every\": the period in which one fault starts at a random time, for example \"every: 20s\""
+		return "needs the field \"every\": the length of the periods, each with one fault at a random time, for example \"every: 20s\""
 	}
 	return ""
 }

@@ -139,7 +139,7 @@ func (f *Fault) set(key, value string) (err error) {
 			return err
 		}
 		if known, err = f.setTraffic(key, value); !known {
-			err = fmt.Errorf("a fault has no field %q; every fault can have \"do\", \"member\", \"by\", \"at\", \"for\", \"every\" and \"repeat\"; random faults can also have \"of\", rolling upgrades \"to\", and network faults \"from\", \"direction\" and \"to\"", key)
+			err = fmt.Errorf("a fault has no field %q; every fault can have \"do\", \"member\", \"by\", \"at\", \"for\", \"every\" and \"repeat\"; also allowed are \"of\" for random faults, \"to\" for rolling upgrades, and \"from\", \"direction\" and \"to\" for network faults", key)
 		}
 	}
 	return err

@@ -38,8 +38,8 @@ func (*Store) Capabilities() kv.Capabilities {
 	can := etcdproxy.Capabilities(Name, "a GET request to the proxy", kv.Capabilities{
 		Operations: map[kv.Kind]string{
 			kv.Put:   "PUT /v1/kv/KEY: an etcd transaction that reads the key's lock and writes the key's value and flags; cetcd retries the transaction after a conflict",
-			kv.Get:   "GET /v1/kv/KEY, which returns JSON with the value in base64; without ?raw, because cetcd would end the connection if the key does not exist",
-			kv.Range: "GET /v1/kv/PREFIX?recurse=true; quorumbench counts the returned keys in the interval",
+			kv.Get:   "GET /v1/kv/KEY, which returns JSON with the value in base64; ?raw is not used, because with it cetcd ends the connection if the key does not exist",
+			kv.Range: "GET /v1/kv/PREFIX?recurse=true; of the returned keys, quorumbench counts those in the interval",
 			kv.CAS:   "PUT /v1/kv/KEY?cas=MODIFYINDEX",
 		},
 		Reads: map[kv.Consistency]string{

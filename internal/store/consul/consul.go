@@ -26,7 +26,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		Operations: map[kv.Kind]string{
 			kv.Put:       "PUT /v1/kv/KEY",
 			kv.Get:       "GET /v1/kv/KEY?raw",
-			kv.Range:     "GET /v1/kv/PREFIX?recurse; quorumbench counts the returned keys in the interval",
+			kv.Range:     "GET /v1/kv/PREFIX?recurse; of the returned keys, quorumbench counts those in the interval",
 			kv.Delete:    "DELETE /v1/kv/KEY",
 			kv.CAS:       "PUT /v1/kv/KEY?cas=MODIFYINDEX",
 			kv.Txn:       "PUT /v1/txn with a set operation for each key",
@@ -52,7 +52,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.SessionLocks:   "/v1/session/create with a TTL, the behavior delete and a lock delay; PUT /v1/kv/KEY?acquire=SESSION and ?release=SESSION; and a blocking query with ?wait on the key",
 			kv.Metrics:        "/v1/agent/metrics?format=prometheus, if prometheus_retention_time is set in the agent's telemetry configuration",
 			kv.LogSignals:     "the agent's log",
-			kv.NullServer:     "the HTTP API of the operations",
+			kv.NullServer:     "the HTTP requests that operations send",
 			kv.WriteOrder:     "a read returns the key's ModifyIndex as X-Consul-Index; a write returns no index",
 		},
 		NoFeatures: map[kv.Feature]string{

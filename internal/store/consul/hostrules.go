@@ -15,7 +15,7 @@ var resources = kv.Document{Title: resourceGuide, URL: "https://developer.hashic
 // diskRule is Consul's requirement for the disk that holds its log.
 var diskRule = kv.DiskRule{
 	Percentile: 100, Limit: 500 * time.Millisecond,
-	Source: "Consul's leader steps down after a wait of 500 ms, its lease at raft_multiplier 1 (2.5 s at Consul's default of 5)",
+	Source: "Consul's leader steps down after a wait that is as long as the leader lease: 500 ms at raft_multiplier 1, or 2.5 s at Consul's default of 5",
 }
 
 // hostRules returns Consul's requirements for the machines of servers.
@@ -31,7 +31,7 @@ func hostRules(disk kv.DiskRule) *kv.HostRules {
 			},
 			{
 				Quantity: kv.P99RoundTrip, AtMost: 0.1,
-				Effect: "Consul's document requires a p99 of the round trips below 100 ms between servers in production",
+				Effect: "Consul's document requires a p99 below 100 ms for round trips between servers in production",
 				Remedy: "place the servers closer to each other, or find what delays packets", Source: resources,
 			},
 			{
@@ -67,7 +67,7 @@ func settingsFor(m kv.Measured) []kv.Setting {
 	multiplier := min(max(1, int((need+leaderLease-1)/leaderLease)), maxMultiplier)
 	return []kv.Setting{{
 		Name: "raft_multiplier", Value: strconv.Itoa(multiplier),
-		Reason: fmt.Sprintf("the smallest value with a leader lease (500 ms × raft_multiplier) of twice a round trip and the longest write (%s together); 1 is recommended for production, 5 is the default, and 10 is the maximum", text.Duration(float64(m.P99RoundTrip+m.LongestWrite))),
+		Reason: fmt.Sprintf("the smallest value with a leader lease (500 ms × raft_multiplier) of at least twice %s, the sum of a round trip and the longest write; 1 is recommended for production, 5 is the default, and 10 is the maximum", text.Duration(float64(m.P99RoundTrip+m.LongestWrite))),
 		Source: resources,
 	}}
 }

@@ -54,7 +54,7 @@ func (st *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 func notes(s *Settings) []string {
 	var out []string
 	if s.RaftMultiplier == 0 {
-		out = append(out, "raft_multiplier is 1, which Consul recommends for production, instead of Consul's default of 5")
+		out = append(out, "raft_multiplier is 1 instead of Consul's default of 5, because Consul recommends 1 for production")
 	}
 	if s.HTTPMaxConnsPerClient == 0 {
 		out = append(out, fmt.Sprintf("http_max_conns_per_client is %d instead of Consul's default of 200, because Consul would refuse connections of the load", DefaultHTTPMaxConns))

@@ -36,7 +36,7 @@ func (*Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, 
 	data := l.Data()
 	if l.Memory > 0 {
 		fills = append(fills, store.ResourceUsage{Resource: "memory for data", Used: maxMemoryPerByte * data, Limit: l.Memory, Source: resourceGuide + " (Memory requirements)",
-			Explanation: fmt.Sprintf("Consul needs %d to %d times the size of the data (%s); the smallest machine has %s", minMemoryPerByte, maxMemoryPerByte, text.Bytes(uint64(data)), text.Bytes(uint64(l.Memory)))})
+			Explanation: fmt.Sprintf("Consul needs %d to %d times as much memory as data (%s); the smallest machine has %s", minMemoryPerByte, maxMemoryPerByte, text.Bytes(uint64(data)), text.Bytes(uint64(l.Memory)))})
 	}
 	hardware := fmt.Sprintf("A production server needs at least %d processors, %s of memory and a disk that can do %s I/O operations per second", recommendedProcessors, text.Bytes(recommendedMemory), text.Count(recommendedIOPS))
 	if l.Processors > 0 && l.Memory > 0 {

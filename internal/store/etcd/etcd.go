@@ -130,7 +130,7 @@ func metricNames() []store.MetricName {
 }
 
 // UpgradeConditions is the text of kv.Capabilities.UpgradeConditions for all versions of etcd.
-const UpgradeConditions = "upgrade etcd by one minor version at a time; etcd 3.7 exits if a member's log still contains entries from etcd 3.5, so before the upgrade to 3.7 each member must have written a snapshot with etcd 3.6 (3.6.11 or later), which it does after snapshot-count writes (10,000 by default in 3.6)"
+const UpgradeConditions = "upgrade etcd by one minor version at a time; etcd 3.7 exits if a member's log still contains entries from etcd 3.5, so before the upgrade to 3.7 each member must have written a snapshot with etcd 3.6 (3.6.11 or later), which happens after the number of writes in snapshot-count (10,000 by default in 3.6)"
 
 // NullServer implements store.NullServerProvider.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) { return nullserver.New(o) }

@@ -71,10 +71,10 @@ func settingsFor(m kv.Measured) []kv.Setting {
 	const usualHeartbeat, usualElection = defaultHeartbeat * time.Millisecond, defaultElection * time.Millisecond
 	heartbeat := min(max(usualHeartbeat, roundUp(delay, 10*time.Millisecond)), longestElection/5)
 	election := min(max(usualElection, 10*heartbeat, roundUp(electionRTTs*m.MeanRoundTrip, 100*time.Millisecond), roundUp(2*m.LongestWrite, 100*time.Millisecond)), longestElection)
-	why := fmt.Sprintf("about one round trip (%s) and one write (p99 %s); not below the default of %v", text.Duration(float64(m.MeanRoundTrip)), text.Duration(float64(m.P99Write)), usualHeartbeat)
+	why := fmt.Sprintf("about one round trip (%s) plus one write (p99 %s); not below the default of %v", text.Duration(float64(m.MeanRoundTrip)), text.Duration(float64(m.P99Write)), usualHeartbeat)
 	return []kv.Setting{
 		{Name: "heartbeat-interval", Value: milliseconds(heartbeat), Reason: why, Source: tuning},
-		{Name: "election-timeout", Value: milliseconds(election), Reason: fmt.Sprintf("at least 10 heartbeat intervals and 10 round trips, and twice the longest write (%s); not below the default of %v, and not above the maximum of %v", text.Duration(float64(m.LongestWrite)), usualElection, longestElection), Source: tuning},
+		{Name: "election-timeout", Value: milliseconds(election), Reason: fmt.Sprintf("at least 10 heartbeat intervals, at least 10 round trips, and at least twice the longest write (%s); not below the default of %v, and not above the maximum of %v", text.Duration(float64(m.LongestWrite)), usualElection, longestElection), Source: tuning},
 	}
 }
 

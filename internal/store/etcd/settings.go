@@ -122,11 +122,11 @@ func (s *Settings) checkCompaction() error {
 	case "", "periodic":
 		period, err := time.ParseDuration(retention)
 		if retention != "" && (notANumber != nil || number < 0) && (err != nil || period < 0) {
-			return fmt.Errorf("etcd's auto-compaction-retention %q is not a duration such as 5m or a number of hours", retention)
+			return fmt.Errorf("etcd's auto-compaction-retention %q is neither a duration such as 5m nor a number of hours", retention)
 		}
 	case "revision":
 		if notANumber != nil || number < 0 {
-			return fmt.Errorf("etcd's auto-compaction-retention %q is not a number of revisions, which the auto-compaction-mode revision requires", retention)
+			return fmt.Errorf("etcd's auto-compaction-mode revision requires a number of revisions, but auto-compaction-retention is %q", retention)
 		}
 	default:
 		return fmt.Errorf("etcd has no auto-compaction-mode %q; choose periodic or revision", s.AutoCompactionMode)

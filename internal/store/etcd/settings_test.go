@@ -72,12 +72,12 @@ func TestRefusesBadSettings(t *testing.T) {
 		"election-timeout: 60000":                                         "at most 50000 ms",
 		"auto-compaction-mode: sometimes":                                 "periodic or revision",
 		"auto-compaction-mode: revision":                                  "number of revisions",
-		"auto-compaction-retention: soon":                                 "not a duration",
+		"auto-compaction-retention: soon":                                 "neither a duration",
 		"backend-bbolt-freelist-type: tree":                               "array, map",
 		"log-level: chatty":                                               "debug, info",
 		"quota-backend-bytes: -1":                                         "must not be negative",
 		"heartbeat-interval: -1":                                          "heartbeat",
-		"auto-compaction-retention: -3":                                   "not a duration",
+		"auto-compaction-retention: -3":                                   "neither a duration",
 		"{auto-compaction-mode: revision, auto-compaction-retention: 5m}": "number of revisions",
 	} {
 		_, err := New().DecodeSettings(strictDecoder(text))

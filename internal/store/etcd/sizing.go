@@ -59,12 +59,12 @@ func (*Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, 
 	used := entry * (float64(l.Keys) + l.Writes*l.History.Seconds())
 	fills := store.ResourceUsage{
 		Resource: "database quota", Used: used, Limit: float64(quota), Source: limitsGuide,
-		Explanation: fmt.Sprintf("%s keys, and the values that were replaced in the last %s, each occupy an estimated %.0f bytes of the database; the quota is %s, which is %s",
+		Explanation: fmt.Sprintf("each of the %s keys, and each value that was replaced in the last %s, occupies an estimated %.0f bytes of the database; the quota is %s, which is %s",
 			text.Count(l.Keys), l.History, entry, text.Bytes(uint64(quota)), owner),
 	}
 	advice := []store.Advice{hardwareFor(&l, used)}
 	if used > 0.8*float64(quota) {
-		words := fmt.Sprintf("The database needs %s: compact more often than every %s, so that it keeps fewer replaced values", text.Bytes(uint64(used)), l.History)
+		words := fmt.Sprintf("The database needs %s: compact it more often than every %s, so that it keeps fewer replaced values", text.Bytes(uint64(used)), l.History)
 		if used <= maxQuota {
 			words += fmt.Sprintf(", or increase quota-backend-bytes (the documentation suggests at most %s)", text.Bytes(maxQuota))
 		}
@@ -118,7 +118,7 @@ func timing(l *store.SizingInput, s *Settings) []store.Advice {
 	beats := fmt.Sprintf("The mean round-trip time between members is %s, and heartbeat-interval is %s", rtt, heartbeat)
 	switch {
 	case float64(heartbeat) < minHeartbeatRTTs*float64(l.RoundTrip):
-		beats += fmt.Sprintf(", which is too short: set heartbeat-interval to about %s (recommended are 0.5 to 1.5 round-trip times)", l.RoundTrip.Round(time.Millisecond))
+		beats += fmt.Sprintf(", which is too short: set heartbeat-interval to about %s (0.5 to 1.5 round-trip times are recommended)", l.RoundTrip.Round(time.Millisecond))
 	case float64(heartbeat) > maxHeartbeatRTTs*float64(l.RoundTrip):
 		beats += ", which is above the recommended 0.5 to 1.5 round-trip times. A long interval tolerates slow disks; a shorter interval detects the loss of the leader sooner but needs more messages"
 	default:

@@ -48,7 +48,7 @@ func TestSizing(t *testing.T) {
 	}
 	l.History, l.ValueSize, l.Settings, l.Members = time.Hour, 2<<20, nil, 1
 	fill, text = said()
-	for _, want := range []string{"compact more often", "larger than 1.50 MiB", "xLarge"} {
+	for _, want := range []string{"compact it more often", "larger than 1.50 MiB", "xLarge"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}

@@ -55,7 +55,7 @@ func (s *Store) Capabilities() kv.Capabilities {
 	can.NoFeatures = map[kv.Feature]string{
 		kv.Users: "quorumbench cannot log in through etcd's gateway; use the store \"etcd\", which supports users",
 	}
-	can.Watches.Modes = map[kv.WatchMode]string{kv.StreamWatch: "the response to POST /v3/watch, which does not end"}
+	can.Watches.Modes = map[kv.WatchMode]string{kv.StreamWatch: "POST /v3/watch, whose response does not end"}
 	can.MaxInFlight, can.ALPN = 1, []string{"http/1.1"}
 	return can
 }

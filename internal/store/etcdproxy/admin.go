@@ -157,7 +157,7 @@ func (a *Admin) findMember(endpoint string, servers []store.Member) store.Member
 			m.Version = "on etcd " + m.Version
 		}
 		if s.Err != nil {
-			m.Err = fmt.Errorf("the etcd behind %s %s: %w", a.name, endpoint, s.Err)
+			m.Err = fmt.Errorf("the etcd member behind %s at %s: %w", a.name, endpoint, s.Err)
 		}
 	}
 	return m

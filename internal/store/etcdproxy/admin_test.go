@@ -43,11 +43,11 @@ func TestPausedEtcdMemberDoesNotMakeOtherProxiesFail(t *testing.T) {
 	if m := status.Members[1]; m.Err != nil || m.Endpoint != lives {
 		t.Errorf("the proxy that answers is %+v", m)
 	}
-	if m := status.Members[0]; m.Err == nil || m.Endpoint != still || !strings.Contains(m.Err.Error(), "the etcd behind proxy "+still) {
+	if m := status.Members[0]; m.Err == nil || m.Endpoint != still || !strings.Contains(m.Err.Error(), "the etcd member behind proxy at "+still) {
 		t.Errorf("the proxy whose etcd stands still is %+v", m)
 	}
 	// The errors of the proxy and of its etcd member must both be reported.
-	if m := status.Members[2]; m.Err == nil || !strings.Contains(m.Err.Error(), "it is gone") || !strings.Contains(m.Err.Error(), "the etcd behind") {
+	if m := status.Members[2]; m.Err == nil || !strings.Contains(m.Err.Error(), "it is gone") || !strings.Contains(m.Err.Error(), "the etcd member behind") {
 		t.Errorf("the proxy that is gone is %+v", m)
 	}
 }

@@ -89,6 +89,6 @@ func Launch(name, path string, spec store.LaunchSpec, args func(address, etcdURL
 		l.Processes[i] = proxy
 	}
 	l.Notes = slices.Insert(l.Notes, 0,
-		fmt.Sprintf("each member consists of a %s process and its own etcd member, and has the role of this etcd member", name))
+		fmt.Sprintf("each member consists of a %s process and an etcd server; the member's role is the role of its etcd server", name))
 	return l, nil
 }

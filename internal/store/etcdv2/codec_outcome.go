@@ -149,7 +149,7 @@ func outcomeOfCause(cause string) kv.Outcome {
 func appendText(b []byte, r *http1.Response) []byte {
 	switch {
 	case r.Status == 404:
-		return append(b, "the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions not at all"...)
+		return append(b, "the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions do not offer it"...)
 	case r.Status >= 300 && r.Status < 400:
 		return append(append(b, "the server redirects the request to "...), r.Field(fieldLocation)...)
 	}

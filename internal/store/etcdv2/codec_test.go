@@ -70,7 +70,7 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Get}, answer("404 X", apiErrorText(100, "/b")), store.Event{Outcome: kv.Miss}},
 		{store.Op{Kind: kv.Get}, answer("200 OK", two), store.Event{Outcome: kv.BadRequest, Text: []byte("the key is a folder")}},
 		{store.Op{Kind: kv.Get}, answer("404 X", "404 page not found"), store.Event{Outcome: kv.BadRequest,
-			Text: []byte("the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions not at all")}},
+			Text: []byte("the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions do not offer it")}},
 		{store.Op{Kind: kv.Put}, answer("201 Created", `{"action":"set"}`), store.Event{Revision: 77}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", `{"action":"get"}`+"\n"), store.Event{Outcome: kv.WrongResponse, Text: wrongAction}},
 		{store.Op{Kind: kv.Put}, answer("200 OK", "{}"), store.Event{Outcome: kv.WrongResponse, Text: wrongAction}},

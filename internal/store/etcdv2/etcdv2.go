@@ -53,7 +53,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		MaxInFlight:       1,
 		ALPN:              []string{"http/1.1"},
 		NonVoters:         kv.NonVoters{Name: "learner", ForwardsRequests: true}, // unlike in the v3 API, a learner refuses no requests
-		Durability:        "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
+		Durability:        "a write is acknowledged once a majority of the members have synced it to their write-ahead logs (with fdatasync, unless unsafe-no-fsync is set) and the contacted member has applied it in memory",
 		Disk:              etcd.New().Capabilities().Disk, // etcd uses the same log for both APIs
 		UpgradeConditions: etcd.UpgradeConditions,
 		EnvironmentVariables: map[string]string{

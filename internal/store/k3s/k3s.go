@@ -23,11 +23,11 @@ var (
 func HostRules() *kv.HostRules {
 	return &kv.HostRules{
 		Record: 24 + 4096,
-		Written: "frames of SQLite's write-ahead log, a page of 4,096 bytes and a header of 24 bytes; each frame is synced, which is stricter than k3s: " +
-			"it runs SQLite with synchronous=NORMAL, which syncs the log only before a checkpoint",
+		Written: "frames of SQLite's write-ahead log, each with a page of 4,096 bytes and a header of 24 bytes; it syncs each frame and is thus stricter than k3s: " +
+			"k3s runs SQLite with synchronous=NORMAL, which syncs the log only before a checkpoint",
 		Disk: kv.DiskRule{
 			Percentile: 100, Limit: time.Second,
-			Source: "kine, which k3s uses for SQLite, logs each statement that takes more than 1 s as slow; k3s's documents only recommend an SSD",
+			Source: "kine, which k3s uses for SQLite, logs each statement that takes more than 1 s as slow; k3s's documents give no limit and recommend an SSD",
 		},
 		Document: kine,
 		NoNetworkFiles: &kv.HostRule{

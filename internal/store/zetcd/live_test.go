@@ -112,7 +112,7 @@ func TestLiveWithoutQuorum(t *testing.T) {
 		t.Errorf("a linearizable read without a quorum: %v, %v", e.Outcome, err)
 	}
 	status, err := c.Admin.Status(t.Context())
-	if err != nil || status.Members[1].Err == nil || !strings.Contains(status.Members[1].Err.Error(), "the etcd behind zetcd") {
+	if err != nil || status.Members[1].Err == nil || !strings.Contains(status.Members[1].Err.Error(), "the etcd member behind zetcd") {
 		t.Errorf("status %+v, %v", status, err)
 	}
 	other.SetTimeLimit(noQuorum)

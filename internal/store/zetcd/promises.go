@@ -8,7 +8,7 @@ import (
 
 // txns is the source of the guarantees. zetcd's documentation contains no guarantees, but zetcd
 // executes each request as one etcd transaction.
-const txns = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), which apply to the etcd behind zetcd: "
+const txns = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), which apply to the etcd cluster behind zetcd: "
 
 // Promises implements store.Store. A zxid is the revision of the request's etcd transaction minus
 // 1. Promises does not include linearizable reads, because a read is local to the proxy's etcd

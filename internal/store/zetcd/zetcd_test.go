@@ -58,7 +58,7 @@ func TestLaunch(t *testing.T) {
 	if b.Name != "m1-etcd" || b.Path != "/self" || b.Endpoint != "127.0.0.1:1" || b.DataDir != p.DataDir || b.LogFile == p.LogFile {
 		t.Errorf("the server behind: %+v", b)
 	}
-	if l.Synced || !strings.HasPrefix(l.Notes[0], "each member consists of a zetcd process and its own etcd member") {
+	if l.Synced || !strings.HasPrefix(l.Notes[0], "each member consists of a zetcd process and an etcd server") {
 		t.Errorf("%+v", l)
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

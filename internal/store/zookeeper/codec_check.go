@@ -23,7 +23,7 @@ var (
 	wrongVersion      = []byte("the response to a compare-and-set contains a node whose version is not the next version after the compared version")
 	wrongLength       = []byte("the data length in a node's Stat differs from the length of the data that was returned or written")
 	noZxid            = []byte("the response confirms the write, but its zxid is 0 or less")
-	olderZxid         = []byte("the response is older than an earlier response in the same session: its zxid is lower or, for a write, not higher")
+	olderZxid         = []byte("the response is older than an earlier response in the same session: its zxid is lower (for a write: lower or equal)")
 	wrongNode         = []byte("the node that the server created is not the requested node")
 	wrongSyncNode     = []byte("the response to the sync before the read is for another node")
 	invalidName       = []byte("a list of children contains an invalid name")

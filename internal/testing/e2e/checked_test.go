@@ -262,7 +262,7 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended
 	again := w.run(t, "verify", dir).exits(t, exitDone)
-	if !strings.Contains(again.stdout.String(), "No consistency violation") || !strings.Contains(again.stdout.String(), "the history is incomplete; only the operations before its end are used") {
+	if !strings.Contains(again.stdout.String(), "No consistency violation") || !strings.Contains(again.stdout.String(), "the end of the history is missing; only the earlier operations are used") {
 		t.Errorf("the output about a killed run is\n%s", again.stdout.String())
 	}
 	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)

@@ -220,7 +220,7 @@ func TestImpossibleOwnWorkIsReportedBeforeTheStart(t *testing.T) {
 		want         string
 	}{
 		{"etcd", "rolling-upgrade to " + w.path("nothing") + " at 1s", exitFailed, "no such file"},
-		{"etcd", "rolling-upgrade to 1.2.3 at 1s", exitUsage, "etcd is built into quorumbench in version"},
+		{"etcd", "rolling-upgrade to 1.2.3 at 1s", exitUsage, "the etcd server that is built into quorumbench has version"},
 		{"etcd", "fill-quota at 1s for 1s", exitUsage, "to fill etcd's quota, quorumbench writes at most 1 GiB; set a quota of at most this size"},
 		{"etcd", "new-certificate m1 at 1s", exitUsage, "needs members that use TLS; add settings: {tls: true}"},
 		{"consul", "new-certificate m1 at 1s", exitUsage, "quorumbench cannot replace the certificates of running members of consul"},

@@ -33,7 +33,7 @@ func ruleTable(b *block) string {
 		"R12": fmt.Sprintf("fewer than %d operations are beyond p99", verdict.MinBeyond),
 		"R15": fmt.Sprintf("when the window opened, an operation in flight was older than %s and twice the p99, and the effect is above %s", words.Duration(float64(verdict.MinOldestInFlightAge)), words.Share(verdict.SuspectEffect)),
 		"R25": fmt.Sprintf("the halves of a window of at least %d s differ by more than %s of their mean", 2*verdict.MinHalfSeconds, words.Share(verdict.MaxDrift)),
-		"R28": fmt.Sprintf("a worker's clients completed at most %s of the operations that other workers' clients completed at the same members", words.Share(verdict.MinPace)),
+		"R28": fmt.Sprintf("on average, a worker's client completed at most %s as many operations as other workers' clients at the same members", words.Share(verdict.MinPace)),
 		"R29": fmt.Sprintf("a worker's median response time differs by more than %s from that of other workers at the same members", words.Share(verdict.MaxMedianDistance)),
 		"R32": fmt.Sprintf("a host's clock was set during the trial, or is uncertain by more than %s", words.Duration(verdict.SuspectClockNS)),
 	}

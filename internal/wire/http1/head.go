@@ -44,7 +44,7 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 func (c *Conn) field(line []byte) (idle bool, err error) {
 	if line[0] == ' ' || line[0] == '\t' { // a continuation line (obsolete line folding)
 		if c.framedByPrevious {
-			return false, errors.New("the server split a header field that determines the response's length across two lines")
+			return false, errors.New("the server split a header field across two lines, although the field determines the response's length")
 		}
 		return false, nil
 	}

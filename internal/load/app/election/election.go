@@ -43,7 +43,7 @@ type Application struct{ Queue bool }
 func (a Application) Definition() application.Definition {
 	d := application.Definition{
 		Name: RaceName, Meaning: "elections in which all candidates compete for a free office", Prefix: "elections/", KeyPattern: keyNames,
-		NoSearchReason: "its trials last only seconds, so most of their calls would be the first calls of the candidates, which occur only once",
+		NoSearchReason: "the trials of a search last only seconds, so most calls would be the candidates' first calls, which occur only once",
 		Parameters: []application.Parameter{
 			{Key: electionsKey, Meaning: "number of offices, each with its own leader", DifferenceName: "the offices", Default: 20, Min: 1, Max: 10_000},
 			{Key: candidatesKey, Meaning: "candidates for each office, each with its own session", DifferenceName: "the candidates for an office", Default: 5, Min: 2, Max: 1000},

@@ -198,7 +198,7 @@ func (s *Script) becomeLeader(c int, token int64) (wrong []byte) {
 
 var (
 	twoLeadersText       = []byte("the store named a new leader of an office before the previous leader resigned")
-	deadSessionAliveText = []byte("the store named a new leader of an office while the session of the previous leader, which had died, must still have been alive")
+	deadSessionAliveText = []byte("the store named a new leader of an office before the session of the dead leader could have expired")
 	lowTokenText         = []byte("the fencing token of a new leader is not higher than the token of an earlier leader")
 )
 

@@ -272,7 +272,7 @@ func (s *source) noteWrite(e Entry, ev *store.Event) {
 
 // Texts for wrong responses. They must not be modified.
 var (
-	wrongKeyText     = []byte("the response is for another key than the request")
+	wrongKeyText     = []byte("the response is for a different key than the request")
 	unknownValueText = []byte("a value that was never written to this key")
 )
 

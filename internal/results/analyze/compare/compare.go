@@ -248,7 +248,7 @@ func Worsened(all []*Comparison) (names []string) {
 // CheckJudgeable returns an error that lists the trials in which no change could be judged. It
 // returns nil if there are no such trials.
 func CheckJudgeable(all []*Comparison) error {
-	takes := fmt.Sprintf("%d valid repeats on each side with figures above 0, interleaved if both sides are in one run", analyze.MinRepeats)
+	takes := fmt.Sprintf("%d valid repeats with figures above 0 on each side, interleaved if both sides are in one run", analyze.MinRepeats)
 	if len(all) == 0 || all[0].FamilySize == 0 {
 		return fmt.Errorf("--fail-on worse: no trial could be judged, because a trial needs %s; add repeats, or repeat on a quieter machine", takes)
 	}
@@ -278,13 +278,13 @@ func noneInCommon(news, bases []string) error {
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p := Pair{Name: name, New: c.validRepeats(name+" here", news), Base: c.validRepeats(name+" in the baseline", bases), AllNew: news, AllBase: bases}
 	here, there := omittedShare(p.New, news), omittedShare(p.Base, bases)
-	times := "; the remaining repeats ran at different times"
+	times := "; the remaining repeats of the two sides ran at different times"
 	if c.Run == c.Base && interleaved(news, bases) {
 		times = ""
 		c.dropUnmatchedRounds(&p)
 	}
 	if math.Abs(here-there) > maxOmittedDifference {
-		c.Differences = append(c.Differences, fmt.Sprintf("Warning: %s of the repeats of %s are not valid here, and %s in the baseline. The change itself may cause the disturbance%s.",
+		c.Differences = append(c.Differences, fmt.Sprintf("Warning: %s of the repeats of %s are not valid here, and %s in the baseline. The difference under test may itself cause the disturbance%s.",
 			text.Share(here), name, text.Share(there), times))
 	}
 	p.Dependent = analyze.ShareCluster(c.Run, p.New) || analyze.ShareCluster(c.Base, p.Base)
@@ -308,7 +308,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		f := &p.Figures[i]
 		f.compare(p.New, p.Base, rounds)
 		if ofOneRun && !rounds {
-			f.Change = f.Change.WithoutInterval("its repeats and the baseline's were not interleaved")
+			f.Change = f.Change.WithoutInterval("the repeats of the trial and of the baseline were not interleaved")
 		}
 		f.Change = f.Change.WithShownFigures(f.Current, f.Base)
 	}
@@ -330,7 +330,7 @@ func (c *Comparison) dropUnmatchedRounds(p *Pair) {
 		was, kept int
 	}{{p.Name + " here", len(p.New), len(news)}, {p.Name + " in the baseline", len(p.Base), len(bases)}} {
 		if gone := side.was - side.kept; gone > 0 && len(p.New) > 0 && len(p.Base) > 0 {
-			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (in the same round, the repeat of the other side is not valid)", side.of, gone))
+			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (the other side has no valid repeat in the same round)", side.of, gone))
 		}
 	}
 	if len(p.New) > 0 && len(p.Base) > 0 {
@@ -363,7 +363,7 @@ func omittedShare(valid, all []*record.Trial) float64 {
 // rates.
 func SameLoad(current, base *record.Conditions) error {
 	if what, a, b := scenario.FirstDifference(&current.Load, &base.Load); what != "" {
-		return fmt.Errorf("the baseline has another load: %s in %s: %s here, %s in the baseline; compare runs of the same scenario", what, current.Name, orNone(a), orNone(b))
+		return fmt.Errorf("the baseline has a different load (%s in %s: %s here, %s in the baseline); compare runs of the same scenario", what, current.Name, orNone(a), orNone(b))
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (c *Comparison) ComparedFigures() string {
 	with := c.anyChange(func(c analyze.Change) bool { return c.Interval })
 	switch without := c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.Known }); {
 	case with && without:
-		return means + " or, without an interval, these medians"
+		return means + " or, without an interval, from these medians"
 	case without:
 		return "these medians"
 	}

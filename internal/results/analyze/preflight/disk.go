@@ -229,7 +229,7 @@ func (f *DiskFinding) explain(measured int, t Times) string {
 		words = fmt.Sprintf("%s in %s took %s or more; the longest write took %s", text.Plural(uint64(f.Stalls), "stall"), lasted, limit, text.Duration(float64(t.Max)))
 	}
 	if f.Trend.StepAt > 0 {
-		words += fmt.Sprintf("; after %d s, the typical time rose from %s to %s, as when burst credits end", f.Trend.StepAt, text.Duration(float64(f.Trend.StepFrom)), text.Duration(float64(f.Trend.StepTo)))
+		words += fmt.Sprintf("; after %d s, the typical time rose from %s to %s; burst credits may have ended", f.Trend.StepAt, text.Duration(float64(f.Trend.StepFrom)), text.Duration(float64(f.Trend.StepTo)))
 	} else if in, ok := f.Trend.reaches(t.P99, f.Rule.Limit); ok && f.State == CannotTell && t.P99 < f.Rule.Limit {
 		words += fmt.Sprintf("; the typical time is growing; at this rate, the p99 will reach %s in about %s", limit, text.FormatDuration(in.Round(time.Second)))
 	}

@@ -99,7 +99,7 @@ func (c *Check) disk(h *Host, rules *kv.HostRules) Finding {
 	case d.State == CannotTell && d.More > 0:
 		f.Remedy = "measure longer: " + Lasting(d.More) + " would decide"
 	case d.State == CannotTell:
-		f.Remedy = "the disk is so close to the limit that more time would hardly help; treat it as too slow, or measure at another time of the day"
+		f.Remedy = "the disk is so close to the limit that a longer check would hardly help; treat the disk as too slow, or measure at another time of the day"
 	}
 	return f
 }

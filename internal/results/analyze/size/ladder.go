@@ -188,7 +188,7 @@ func exclusionReason(r *analyze.Row) string {
 		case t.Verdict.State == verdict.Invalid:
 			return "its verdict is invalid"
 		case missedRate(t):
-			return "the trial did not reach its rate, so the number of operations in flight depends on its duration"
+			return "the trial did not reach its rate, so the number of operations in flight depends on the trial's duration"
 		}
 	}
 	return ""
@@ -326,7 +326,7 @@ func (l *Ladder) fit() {
 		doubt("contention may be zero")
 	}
 	if l.Open {
-		doubt("in an open loop, the number of operations in flight is measured and not set, and measurement errors flatten the curve")
+		doubt("in an open loop, the number of operations in flight is not set but measured, and measurement errors flatten the curve")
 	}
 	suspect := 0
 	for _, i := range l.validSteps() {

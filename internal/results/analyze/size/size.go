@@ -202,7 +202,7 @@ func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
 	default:
 		return
 	}
-	s.note("%s is %s rate that met the objective in the search, %.0f per second: its resource use is extrapolated along a straight line through the trials, or unknown if the trials are not on a straight line", what, where, end)
+	s.note("%s is %s rate that met the objective in the search, %.0f per second: the resource use at %[1]s is extrapolated along a straight line through the trials, or unknown if the trials are not on a straight line", what, where, end)
 }
 
 // addMeasured adds the resource use that was measured in the curve's trials.
@@ -233,13 +233,13 @@ func (s *Sized) addMeasured(points []usedPoint) {
 		processors, memory = points[0].processors, points[0].memory
 	}
 	add(UseCPU, measure.Ratio, processors, func(p *usedPoint) float64 { return p.cpu },
-		"CPUs used by all members of the busiest machine")
+		"CPUs used by all members on the busiest machine")
 	add(UseDisk, measure.Share, 1, func(p *usedPoint) float64 { return p.syncing },
-		"share of time in which the busiest member synced its log; waiting writes share a sync, so a fully busy disk may carry more")
+		"share of time in which the busiest member synced its log; one sync serves all waiting writes, so even a fully busy disk may allow more writes")
 	add(UseNetwork, measure.Bytes, s.Load.Network, func(p *usedPoint) float64 { return p.network },
 		"bytes per second that the busiest member sent or received, whichever is larger")
 	add(UseMemory, measure.Bytes, memory, func(p *usedPoint) float64 { return p.memoryUsed },
-		"resident memory of the members on the fullest machine, with the key space of the search")
+		"resident memory of the members on the machine where their share of the memory is largest, with the key space of the search")
 }
 
 // addStoreAdvice adds the figures and recommendations from the store's documentation.

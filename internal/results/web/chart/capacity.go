@@ -40,9 +40,9 @@ func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
 		}
 	})
 	c.horizontal(ticks, 0, 1)
-	notes := []string{"Thick line: interval of the capacity. Dot with dashed line: only the lower end is known. Values are in the order of the searches, at even distances."}
+	notes := []string{"Thick line: interval of the capacity. Dot with dashed line: only the lower end is known. Values are in the order of the searches and evenly spaced."}
 	if more := len(all.All) - len(of); more > 0 {
-		notes = append(notes, fmt.Sprintf("%d more are in the table.", more))
+		notes = append(notes, fmt.Sprintf("%d more values are in the table.", more))
 	}
 	return finish(name, c, nil, notes...), true
 }
@@ -117,7 +117,7 @@ func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	p.path(class+" l thin", &lower, "")
 	p.legend = []Entry{{"p99", class}, {"p50", class + " thin"}}
 	out := p.end()
-	out.Notes = []string{"Pale dots: trials that missed the objective. Shaded: the interval that contains the largest value that meets the objective."}
+	out.Notes = []string{"Pale dots: trials that missed the objective. Shaded: the largest value that meets the objective is in this interval."}
 	return out, true
 }
 

@@ -107,7 +107,7 @@ func Forest(f *compare.Forest, title string, describe func(*compare.ForestRow) s
 
 // ForestKey explains the marks of a forest plot.
 func ForestKey(f *compare.Forest) string {
-	key := fmt.Sprintf("Dot: ratio. Thick line: its 95 %% interval. Thin line: the wider interval that determines the word. Vertical line: no change. Shaded: changes within ± %s do not matter.", text.Share(f.Margin))
+	key := fmt.Sprintf("Dot: ratio. Thick line: its 95 %% interval. Thin line: the wider interval that decides between better, worse, same and unclear. Vertical line: no change. Shaded: changes within ± %s do not matter.", text.Share(f.Margin))
 	for i := range f.Rows {
 		if !f.Rows[i].Interval {
 			return key + " A dot without a line has no interval."

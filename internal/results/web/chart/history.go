@@ -55,7 +55,7 @@ func History(s *history.Series, title string, describe func(*history.Point) stri
 		note += " ×: run that does not count."
 	}
 	if len(s.Changes) > 0 {
-		note += " Number: change, see the table. Shaded: the runs of a drift, or the runs among which a step happened."
+		note += " Number: change, see the table. Shaded: the runs of a drift, or the range of runs in which a step happened."
 	}
 	return finish("history", c, nil, note)
 }

@@ -84,7 +84,7 @@ func (m *Machine) installAgent(ctx context.Context) error {
 	case !path.IsAbs(m.folder) || !text.Printable(m.folder):
 		return errors.New("the path of the private folder on the machine is not absolute, or is not printable")
 	case len(m.socket()) > maxSocketPath:
-		return fmt.Errorf("the path of the folder %s is too long for a Unix socket; choose a dir of less than %d bytes", path.Dir(m.folder), maxSocketPath-len("/ssh.XXXXXX/agent.sock"))
+		return fmt.Errorf("the path of the folder %s is too long for a Unix socket; choose a dir whose path is shorter than %d bytes", path.Dir(m.folder), maxSocketPath-len("/ssh.XXXXXX/agent.sock"))
 	}
 	expectedSum, err := m.copyBinary(ctx)
 	if err != nil {

@@ -110,7 +110,7 @@ func TestAnEntryReachesAServer(t *testing.T) {
 	to.Access.Config = file(t, "config", "Host db1\n  HostName "+host+"\n  Port "+port+"\n  IdentityFile "+s.Identity+"\n  IdentitiesOnly yes\n")
 	reached(t, s, to)
 	to.Access.Config = file(t, "config", "Host db2\n  HostName "+host+"\n  Port "+port+"\n")
-	refused(t, to, "no key to log in with was found")
+	refused(t, to, "found no key for the login")
 }
 
 // For any configuration file, the result is either a target and keys, or an error message of one

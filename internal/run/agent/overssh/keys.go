@@ -129,7 +129,7 @@ func (k *keys) offerAll(agentKeys []ssh.Signer, configured identities) error {
 		}
 	}
 	if len(k.signers) == 0 {
-		return fmt.Errorf("no key to log in with was found in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh%s", k.notes())
+		return fmt.Errorf("found no key for the login in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh%s", k.notes())
 	}
 	return nil
 }

@@ -160,9 +160,9 @@ func TestKeys(t *testing.T) {
 	servers.WriteSSHKey(t, encrypted, s.Key, "secret")
 
 	to.Access.Identity = ""
-	refused(t, to, "no key to log in with was found in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh")
+	refused(t, to, "found no key for the login in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh")
 	servers.WriteSSHKey(t, id, s.Key, "secret")
-	refused(t, to, "no key to log in with was found", id+" is encrypted and not in an ssh agent; add it to your ssh agent with ssh-add")
+	refused(t, to, "found no key for the login", id+" is encrypted and not in an ssh agent; add it to your ssh agent with ssh-add")
 	servers.WriteSSHKey(t, id, s.Key, "")
 	reached(t, s, to)
 
@@ -187,7 +187,7 @@ func TestKeys(t *testing.T) {
 	serveKeys(t, servers.NewSSHKey(t))
 	refused(t, to, "the machine accepts none of the keys (the ssh agent's 1 key) for ")
 	t.Setenv("SSH_AUTH_SOCK", filepath.Join(home, "none"))
-	refused(t, to, "no key to log in with was found", "does not respond")
+	refused(t, to, "found no key for the login", "does not respond")
 }
 
 // serveKeys starts an ssh agent that holds the given keys, and sets SSH_AUTH_SOCK to its socket.
@@ -248,7 +248,7 @@ func TestRefusesUnusableMachines(t *testing.T) {
 		"nothing":            {"exit 3", "no agent could be started: the machine's shell exited ("},
 		"silence":            {"cat >/dev/null", "the machine's shell did not respond within 5s"},
 		"odd folder":         {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder somewhere; cat >/dev/null", "the path of the private folder on the machine is not absolute"},
-		"long folder":        {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /" + strings.Repeat("x", 100) + "/ssh.123456; cat >/dev/null", "is too long for a Unix socket; choose a dir of less than 85 bytes"},
+		"long folder":        {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /" + strings.Repeat("x", 100) + "/ssh.123456; cat >/dev/null", "is too long for a Unix socket; choose a dir whose path is shorter than 85 bytes"},
 		"takes no copy":      {says("$(uname -sm) 10.0.0.1") + "; echo quorumbench-folder /x/ssh.123456; read end <" + end, "the copy of quorumbench made no progress for 5s"},
 		"an agent that ends": {`sh -c "$SSH_ORIGINAL_COMMAND"`, "no agent could be started: quorumbench: it cannot be"},
 	} {

@@ -325,7 +325,7 @@ func (p *staticPlane) testRefused(t *testing.T) {
 	}
 	files := []string{"--cert", p.pki + "/healthcheck-client.crt", "--key", p.pki + "/other.key"}
 	for want, args := range map[string][]string{
-		fmt.Sprintf("the pod does not start: the node node1 has no file %s/healthcheck-client.key; give the paths on the node with --cacert, --cert and --key", p.pki): {"--image", imageName},
+		fmt.Sprintf("the pod does not start: the node node1 has no file %s/healthcheck-client.key; with --cacert, --cert and --key, give the paths of the files on the node", p.pki): {"--image", imageName},
 		"violates PodSecurity \"restricted:latest\": ":     {"--image", imageName, "--namespace", "restricted"},
 		"cannot pull the image localhost/nothing:1: ":      append(slices.Clip(files), "--image", "localhost/nothing:1"),
 		"; with --shell-image, give an image with a shell": append(slices.Clip(files), "--shell-image", imageName),
