@@ -48,12 +48,12 @@ func TestCapacityNextToBusyProgramsHasAWarning(t *testing.T) {
 	}
 	for want, curve := range map[string][]size.CapacityPoint{
 		"": {point(23, true, ""), point(23, false, "void"), point(5, false, "")},
-		"in 2 trials that missed the objective (of 3)": {point(23, false, ""), point(10, false, ""), point(7, false, ""), point(23, true, "")},
-		"in 1 trial that missed the objective (of 1)":  {point(23, false, "")},
+		"In 2 of 3 trials that missed the objective, other programs": {point(23, false, ""), point(10, false, ""), point(7, false, ""), point(23, true, "")},
+		"In 1 of 1 trial that missed the objective, other programs":  {point(23, false, "")},
 	} {
 		f := &size.CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: 100, UpperPerSecond: new(200.0)}, Curve: curve}
 		said := strings.Join(CapacitySentences(f), "\n")
-		if strings.Contains(said, "Other programs") != (want != "") || !strings.Contains(said, want) {
+		if strings.Contains(said, "other programs") != (want != "") || !strings.Contains(said, want) {
 			t.Errorf("%d trials: %q", len(curve), said)
 		}
 	}

@@ -30,8 +30,8 @@ func CapacitySentences(f *size.CapacityFinding) (all []string) {
 	all = append(all, periodSentences(f)...)
 	all = append(all, voidSentences(f)...)
 	if missed, disturbed := f.CountMisses(); disturbed > 0 {
-		all = append(all, fmt.Sprintf("In %s (of %d) that missed the objective, other programs or the hypervisor took CPU time from the members. The capacity may be higher: repeat the search on a quieter machine.",
-			text.Plural(uint64(disturbed), "trial"), missed))
+		all = append(all, fmt.Sprintf("In %d of %s that missed the objective, other programs or the hypervisor took CPU time from the members. The capacity may be higher: repeat the search on a quieter machine.",
+			disturbed, text.Plural(uint64(missed), "trial")))
 	}
 	if words := shortWindows(f); words != "" {
 		all = append(all, words)
