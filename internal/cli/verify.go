@@ -55,7 +55,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 			continue
 		}
 		began, name := time.Now(), analyze.Label(t)
-		answers, err := verify.CheckFiles(ctx, paths, func(reading int, operations uint64) {
+		result, err := verify.CheckFiles(ctx, paths, func(reading int, operations uint64) {
 			d.Update(fmt.Sprint(i, reading), time.Since(began), fmt.Sprintf("%s: verifying, %s in pass %d", name, text.Plural(operations, "operation"), reading))
 		})
 		switch {
@@ -65,14 +65,14 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		d.Clear()
-		if answers.Bytes, err = history.Size(paths); err != nil {
+		if result.Bytes, err = history.Size(paths); err != nil {
 			return err
 		}
 		a.Printf("%s\n", name)
-		for _, line := range report.VerificationLines(answers.WithMemberNames(membersOf(run, t))) {
+		for _, line := range report.VerificationLines(result.WithMemberNames(membersOf(run, t))) {
 			a.Printf("  %s\n", line)
 		}
-		if verified++; len(answers.WrongByKind) > 0 {
+		if verified++; len(result.WrongByKind) > 0 {
 			wrong++
 		}
 	}

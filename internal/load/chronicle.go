@@ -15,10 +15,10 @@ import (
 // number and its reply.
 type chronicle struct {
 	engine.HistoryBase
-	src      *source
-	recorder *history.Recorder
-	promises store.Promises
-	final    bool // the operations are final reads, which are sent after the load
+	src        *source
+	recorder   *history.Recorder
+	guarantees store.Guarantees
+	final      bool // the operations are final reads, which are sent after the load
 	// Ranges with a fixed interval cover the keys with the numbers `firstKey` (inclusive) to
 	// `endKey` (exclusive).
 	firstKey, endKey uint64
@@ -45,9 +45,9 @@ func (p *plan) newChronicle(src *source) *chronicle {
 	if p.recorder == nil || p.chronicler != nil {
 		return nil
 	}
-	c := &chronicle{src: src, recorder: p.recorder(), final: p.final, promises: p.store.Promises()}
+	c := &chronicle{src: src, recorder: p.recorder(), final: p.final, guarantees: p.store.Guarantees()}
 	src.stmReads = c
-	if src.answers.listings.keepsKeys = c.promises.AtomicRanges; !src.rangesOverKeySpace() {
+	if src.answers.listings.keepsKeys = c.guarantees.AtomicRanges; !src.rangesOverKeySpace() {
 		c.firstKey, c.endKey = coveredKeys(src.space, src.load.RangeKey, src.load.RangeEnd)
 	}
 	return c
@@ -80,7 +80,7 @@ func (c *chronicle) OperationEnded(done *engine.Completion) {
 	case kv.CAS:
 		o.Written, o.Expected = keys.Identity(n), expected
 		switch {
-		case o.Outcome == kv.Conflict && c.promises.AmbiguousResults:
+		case o.Outcome == kv.Conflict && c.guarantees.AmbiguousResults:
 			o.Outcome, o.Revision = kv.StoreError, 0
 		case o.Outcome == kv.Conflict:
 			c.setConflict(ev, o)
@@ -101,7 +101,7 @@ func (c *chronicle) OperationEnded(done *engine.Completion) {
 		c.recordRange(ev, o)
 		return
 	case kv.Delete:
-		if o.Outcome == kv.Miss && c.promises.AmbiguousResults {
+		if o.Outcome == kv.Miss && c.guarantees.AmbiguousResults {
 			o.Outcome, o.Revision = kv.StoreError, 0
 		}
 	case kv.Exists:
@@ -160,7 +160,7 @@ func (c *chronicle) recordRange(ev *store.Event, o *history.Op) {
 // list them.
 func (c *chronicle) listedKeys(ev *store.Event, o *history.Op) (found []foundKey, ok bool) {
 	s := c.src
-	if !c.promises.AtomicRanges || !o.HasStoreData() || s.load.Scan.CountOnly {
+	if !c.guarantees.AtomicRanges || !o.HasStoreData() || s.load.Scan.CountOnly {
 		return nil, false
 	}
 	if _, end := s.interval(); len(end) > 0 {
@@ -190,7 +190,7 @@ func (c *chronicle) setRead(ev *store.Event, o *history.Op) {
 // possible only if the store counts versions and the load tracks them.
 func (c *chronicle) setExpected(ev *store.Event, o *history.Op) {
 	switch {
-	case !c.promises.VersionsCountWrites:
+	case !c.guarantees.VersionsCountWrites:
 	case o.Acknowledged() && ev.Revision > 0 && c.src.versions != nil:
 		o.Expected = ev.Revision - 1
 	default:
@@ -201,7 +201,7 @@ func (c *chronicle) setExpected(ev *store.Event, o *history.Op) {
 // setConflict records the version that caused a compare-and-set to fail.
 func (c *chronicle) setConflict(ev *store.Event, o *history.Op) {
 	o.Read = history.UnknownValue
-	if !c.promises.ConflictVersions {
+	if !c.guarantees.ConflictVersions {
 		return
 	}
 	if o.ModRevision = max(ev.Revision, 0); ev.Revision == 0 {
@@ -212,7 +212,7 @@ func (c *chronicle) setConflict(ev *store.Event, o *history.Op) {
 // recordTxn records one part for each key that a transaction writes.
 func (c *chronicle) recordTxn(n uint64, o *history.Op) {
 	first, space := o.Key, c.src.space.N()
-	if c.promises.VersionsCountWrites {
+	if c.guarantees.VersionsCountWrites {
 		o.Expected = history.UnknownRevision
 	}
 	for i := range c.src.pairs {

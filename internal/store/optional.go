@@ -34,7 +34,7 @@ const (
 )
 
 // Applier is an optional interface of an Admin. A store needs an Applier if a read of a member's
-// own state (see Promises.MemberReadLevel) may miss writes that were acknowledged before the read.
+// own state (see Guarantees.MemberReadLevel) may miss writes that were acknowledged before the read.
 type Applier interface {
 	// Newest returns a revision that is at least as high as the revision of every write that was
 	// acknowledged before the call, as far as the Admin's endpoints know.

@@ -47,9 +47,9 @@ type Store interface {
 	// The result depends only on `line`, and Signal keeps no reference to that slice. ok is false
 	// for lines that report no event, which are most lines.
 	Signal(line []byte) (s Signal, ok bool)
-	// Promises returns the store's documented guarantees about the order of writes. They can be
+	// Guarantees returns the store's documented guarantees about the order of writes. They can be
 	// verified only if the store's responses contain that order (see kv.WriteOrder).
-	Promises() Promises
+	Guarantees() Guarantees
 	// Codecs returns a function that creates the codecs for one event loop. These codecs may share
 	// state without locks, so Codecs must be called once for each loop.
 	Codecs(Access) Codecs
@@ -194,13 +194,13 @@ func (s *Status) Leader() *Member {
 	return best
 }
 
-// Promises describes a store's documented guarantees, and the information that its responses
+// Guarantees describes a store's documented guarantees, and the information that its responses
 // contain.
-type Promises struct {
+type Guarantees struct {
 	// Sources maps each guarantee to its source in the documentation: a sentence or part of a
-	// sentence, with an address. The store does not promise guarantees that are missing from the
+	// sentence, with an address. The store does not guarantee guarantees that are missing from the
 	// map.
-	Sources map[history.Promise]string
+	Sources map[history.Guarantee]string
 	// MemberReadLevel is the consistency level of a read that returns a single member's own state.
 	// After a load, each member is read completely at this level. If such a read does not wait for
 	// all acknowledged writes, the store's Admin must implement Applier.

@@ -129,10 +129,10 @@ type Cluster struct {
 	// comparison of the hashes was not possible. Both may be empty.
 	Disagreement string
 	Incomparable string
-	// BrokenPromises lists the number of violations of each kind. Unverified states why responses
+	// BrokenGuarantees lists the number of violations of each kind. Unverified states why responses
 	// could not be verified. Both may be empty.
-	BrokenPromises string
-	Unverified     string
+	BrokenGuarantees string
+	Unverified       string
 	// HistoryShare is the history's fraction of all bytes that were written to the members' disk in
 	// the window. HistoryShare is 0 if the history is on another disk or the fraction is unknown.
 	HistoryShare float64

@@ -66,8 +66,8 @@ func R22MembersDisagree(f *Figures) finding {
 // is meaningless.
 func R33Consistency(f *Figures) finding {
 	switch {
-	case f.BrokenPromises != "":
-		return invalid("the store violated a consistency guarantee: %s", f.BrokenPromises)
+	case f.BrokenGuarantees != "":
+		return invalid("the store violated a consistency guarantee: %s", f.BrokenGuarantees)
 	case f.Unverified != "":
 		return suspect("not all responses were verified: %s", f.Unverified)
 	}

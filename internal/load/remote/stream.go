@@ -108,7 +108,7 @@ type message struct {
 	Retarget []string   `json:"retarget,omitempty"`
 
 	// Fields of messages from the worker.
-	Reply       *reply            `json:"answer,omitempty"`
+	Reply       *reply            `json:"reply,omitempty"`
 	Changed     *changed          `json:"changed,omitempty"`
 	PhaseChange *load.PhaseChange `json:"mark,omitempty"`
 	Progress    *load.Progress    `json:"progress,omitempty"`

@@ -29,9 +29,9 @@ type Header struct {
 	// VersionsCountWrites is set if Op.Expected is the number of writes to the key since its
 	// creation.
 	VersionsCountWrites bool `json:"counted,omitempty"`
-	// Promises maps each promise that the store makes to the place in the store's documentation
-	// that states the promise.
-	Promises map[Promise]string `json:"promises"`
+	// Guarantees maps each guarantee that the store makes to the place in the store's documentation
+	// that states the guarantee.
+	Guarantees map[Guarantee]string `json:"guarantees"`
 }
 
 // Name returns the name of the n-th history file in a trial's folder. n starts at 1.

@@ -60,7 +60,7 @@ type Op struct {
 	// lease's remaining time to live in seconds, or 0 if the lease has ended.
 	ModRevision int64
 	// For a compare-and-set, Expected is the ModRevision that the key must have; 0 means that the
-	// key must not exist. If the store counts versions (store.Promises), Expected is a count of
+	// key must not exist. If the store counts versions (store.Guarantees), Expected is a count of
 	// writes to the key: the required count for a compare-and-set, and the count before the write
 	// for any other executed write. For a Delete, Expected is the ModRevision in its condition, or
 	// 0 if the Delete was unconditional.

@@ -20,7 +20,7 @@ import (
 )
 
 func header() *ops.Header {
-	return &ops.Header{Store: "etcd", Started: time.Unix(1700000000, 5).UTC(), BaseRevision: 12, Promises: map[ops.Promise]string{ops.RevisionOrder: "said there"}}
+	return &ops.Header{Store: "etcd", Started: time.Unix(1700000000, 5).UTC(), BaseRevision: 12, Guarantees: map[ops.Guarantee]string{ops.RevisionOrder: "said there"}}
 }
 
 // sampleOps returns operations like those of a load with 50,000 operations per second on 100,000

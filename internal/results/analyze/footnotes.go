@@ -27,7 +27,7 @@ func AppendNew[T comparable](list []T, value T) []T {
 }
 
 // MarkWeakerReads returns the footnote numbers for the consistency levels of a trial that guarantee
-// less than their names promise.
+// less than their names guarantee.
 func (f *FootnoteList) MarkWeakerReads(t *record.Trial) (marks []int) {
 	for _, line := range weakerReads(t) {
 		marks = append(marks, f.Mark(line))
@@ -36,7 +36,7 @@ func (f *FootnoteList) MarkWeakerReads(t *record.Trial) (marks []int) {
 }
 
 // weakerReads describes the consistency levels of a trial that guarantee less than their names
-// promise.
+// guarantee.
 func weakerReads(t *record.Trial) (lines []string) {
 	for _, level := range slices.Sorted(maps.Keys(t.WeakerReads)) {
 		lines = append(lines, fmt.Sprintf("%s reads of %s: %s.", level, t.Store, t.WeakerReads[level]))

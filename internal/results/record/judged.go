@@ -54,7 +54,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 		f.Disagreement, f.Incomparable = t.Hashes.disagreement(), t.Hashes.Failure
 	}
 	if a := t.Verification; a != nil {
-		f.BrokenPromises, f.Unverified = a.WrongResponsesText(), cmp.Or(a.Failure, a.unreadMembers(), a.unverifiedText())
+		f.BrokenGuarantees, f.Unverified = a.WrongResponsesText(), cmp.Or(a.Failure, a.unreadMembers(), a.unverifiedText())
 		f.HistoryShare = orZero(a.DiskShare)
 	}
 	if m.Disturbance.OwnDelay != nil {

@@ -32,9 +32,9 @@ type Parts struct {
 	// Retries is the number of times that completed stm operations restarted because of a conflict.
 	// It is absent if the load has no stm operations.
 	Retries      *uint64       `json:"retries,omitempty"`
-	Hashes       *Hashes       `json:"hashes,omitempty"`  // null unless requested
-	Verification *Verification `json:"answers,omitempty"` // null unless verification was requested
-	Cleanup      *Cleanup      `json:"cleanup,omitempty"` // null unless requested
+	Hashes       *Hashes       `json:"hashes,omitempty"`       // null unless requested
+	Verification *Verification `json:"verification,omitempty"` // null unless verification was requested
+	Cleanup      *Cleanup      `json:"cleanup,omitempty"`      // null unless requested
 	// DataDir is a member's data folder in which fdatasync was measured after the load. It is
 	// absent if fdatasync was not measured.
 	DataDir *DataDir `json:"data_dir,omitempty"`

@@ -95,11 +95,11 @@ func (r *Result) toRecord() *record.Verification {
 		}
 		out.Consequences[string(kind)] = n
 	}
-	for promise, n := range r.NotGuaranteed {
+	for guarantee, n := range r.NotGuaranteed {
 		if out.NotGuaranteed == nil {
 			out.NotGuaranteed = map[string]uint64{}
 		}
-		out.NotGuaranteed[string(promise)] = n
+		out.NotGuaranteed[string(guarantee)] = n
 	}
 	for i := range r.Violations {
 		v := &r.Violations[i]

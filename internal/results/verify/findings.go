@@ -12,7 +12,7 @@ import (
 // operations has the wrong response.
 type finding struct {
 	kind           Kind
-	guarantee      history.Promise
+	guarantee      history.Guarantee
 	key            uint64
 	operationCount int
 	ords           [3]uint32
@@ -24,16 +24,16 @@ func (f *finding) wrong() uint32 { return f.ords[f.operationCount-1] }
 
 // wrongResponseKey identifies a wrong response and the kind of violation.
 type wrongResponseKey struct {
-	kind     Kind
-	promised bool
-	ord      uint32
+	kind       Kind
+	guaranteed bool
+	ord        uint32
 }
 
 const maxFindings = 1 << 17 // maximum number of violations of each kind that are kept; further ones are only counted
 
 // findings collects violations from several goroutines.
 type findings struct {
-	promises map[history.Promise]string
+	guarantees map[history.Guarantee]string
 	// limit is an operation number. The method add ignores findings about responses to this
 	// operation or to later ones, because operations that are missing from the history may explain
 	// these responses.
@@ -44,7 +44,7 @@ type findings struct {
 	counts                 map[Kind]uint64
 	known                  map[wrongResponseKey]bool // nil until keys are checked a second time
 	notGuaranteedResponses []wrongResponseKey        // the first responses that notGuaranteed counts
-	notGuaranteed          map[history.Promise]uint64
+	notGuaranteed          map[history.Guarantee]uint64
 }
 
 func (f *findings) add(x finding) {
@@ -53,8 +53,8 @@ func (f *findings) add(x finding) {
 	if x.wrong() >= f.limit {
 		return
 	}
-	promised := f.promises[x.guarantee] != ""
-	a := wrongResponseKey{x.kind, promised, x.wrong()}
+	guaranteed := f.guarantees[x.guarantee] != ""
+	a := wrongResponseKey{x.kind, guaranteed, x.wrong()}
 	if f.known[a] {
 		return
 	}
@@ -64,9 +64,9 @@ func (f *findings) add(x finding) {
 	if f.known != nil {
 		f.known[a] = true
 	}
-	if !promised {
+	if !guaranteed {
 		if f.notGuaranteed == nil {
-			f.notGuaranteed = map[history.Promise]uint64{}
+			f.notGuaranteed = map[history.Guarantee]uint64{}
 		}
 		if f.notGuaranteed[x.guarantee]++; len(f.notGuaranteedResponses) < maxFindings {
 			f.notGuaranteedResponses = append(f.notGuaranteedResponses, a)
@@ -83,11 +83,11 @@ func (f *findings) add(x finding) {
 
 // isIncomplete reports whether some findings of the same kind and guarantee were counted, but not
 // kept.
-func (f *findings) isIncomplete(a wrongResponseKey, promise history.Promise) bool {
-	if a.promised {
+func (f *findings) isIncomplete(a wrongResponseKey, guarantee history.Guarantee) bool {
+	if a.guaranteed {
 		return f.counts[a.kind] > maxFindings
 	}
-	return f.notGuaranteed[promise] > 0 && len(f.notGuaranteedResponses) == maxFindings
+	return f.notGuaranteed[guarantee] > 0 && len(f.notGuaranteedResponses) == maxFindings
 }
 
 // beginSecondCheck prepares for a second check of the same keys: after this call, the method add

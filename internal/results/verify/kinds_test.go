@@ -11,7 +11,7 @@ import (
 // line returns a history in which the operations run one after the other. Each operation takes half
 // a second.
 func line(ops ...history.Op) *memory {
-	m := &memory{header: history.Header{BaseRevision: 10, Promises: allPromises()}}
+	m := &memory{header: history.Header{BaseRevision: 10, Guarantees: allGuarantees()}}
 	now := int64(0)
 	for _, o := range ops {
 		if !o.ContinuesPrevious {
@@ -190,7 +190,7 @@ func TestKinds(t *testing.T) {
 		for _, partition := range []int{0, 2} {
 			m := line(c.ops...)
 			if c.want != RevisionDecreased {
-				delete(m.header.Promises, history.SessionOrder)
+				delete(m.header.Guarantees, history.SessionOrder)
 			}
 			r, _ := checked(t, m, Options{Partition: partition})
 			c.holds(t, name, r)
@@ -221,7 +221,7 @@ func TestTextOfAViolation(t *testing.T) {
 
 func TestMissingGuaranteesAreCounted(t *testing.T) {
 	m := line(put(11, 1), put(12, 2), get(11, 11, 1))
-	m.header.Promises = map[history.Promise]string{history.Durable: "there"}
+	m.header.Guarantees = map[history.Guarantee]string{history.Durable: "there"}
 	r, _ := checked(t, m, Options{})
 	if !r.Right() || r.NotGuaranteed[history.Linearizable] != 1 || r.NotGuaranteed[history.SessionOrder] != 1 {
 		t.Errorf("%v, %v", r.Counts, r.NotGuaranteed)
@@ -234,7 +234,7 @@ func TestStaleness(t *testing.T) {
 		ops = append(ops, local(get(13, 13, 3)))
 	}
 	m := line(ops...)
-	delete(m.header.Promises, history.SessionOrder)
+	delete(m.header.Guarantees, history.SessionOrder)
 	r, _ := checked(t, m, Options{})
 	if len(r.Staleness) != 1 {
 		t.Fatalf("%+v", r.Staleness)
@@ -278,7 +278,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add(b.Bytes(), int64(0))
 	f.Fuzz(func(t *testing.T, in []byte, base int64) {
 		ops, _ := history.Decode(in, nil)
-		m := &memory{header: history.Header{BaseRevision: max(base, 0), Promises: allPromises()}, ops: ops}
+		m := &memory{header: history.Header{BaseRevision: max(base, 0), Guarantees: allGuarantees()}, ops: ops}
 		for i := range ops {
 			if i > 0 && ops[i].Done < ops[i-1].Done {
 				return

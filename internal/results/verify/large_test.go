@@ -39,11 +39,11 @@ func BenchmarkFile(b *testing.B) {
 // writeLarge writes a history in which each operation takes effect when it ends.
 func writeLarge(b *testing.B, path string, n int) int64 {
 	const keys = 100_000
-	promises := map[history.Promise]string{}
-	for _, p := range history.Promises {
-		promises[p] = "documentation"
+	guarantees := map[history.Guarantee]string{}
+	for _, p := range history.Guarantees {
+		guarantees[p] = "documentation"
 	}
-	w, err := history.Create(path, &history.Header{Store: "simulated", BaseRevision: 1, Promises: promises})
+	w, err := history.Create(path, &history.Header{Store: "simulated", BaseRevision: 1, Guarantees: guarantees})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -91,12 +91,12 @@ func (c *checker) checkOrder(o *history.Op, r role, ord uint32, limit *bound) {
 			kind: ReorderedWrite, guarantee: history.RevisionOrder, key: o.Key, operationCount: 2, ords: [3]uint32{limit.seenBy, ord}, revision: limit.seen,
 		})
 	case r == read && isLinearizable(o) && o.Revision < limit.acked:
-		promise := history.Linearizable
+		guarantee := history.Linearizable
 		if o.Kind.Writes() {
-			promise = history.RevisionOrder
+			guarantee = history.RevisionOrder
 		}
 		c.found.add(finding{
-			kind: StaleRead, guarantee: promise, key: o.Key, operationCount: 2, ords: [3]uint32{limit.ackedBy, ord}, revision: limit.acked,
+			kind: StaleRead, guarantee: guarantee, key: o.Key, operationCount: 2, ords: [3]uint32{limit.ackedBy, ord}, revision: limit.acked,
 			state: fmt.Sprintf("revision %d had been acknowledged before the operation began", limit.acked),
 		})
 	}

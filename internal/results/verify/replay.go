@@ -122,7 +122,7 @@ func matches(r *entry, v *version) bool {
 func (k *keyChecker) addWrongRead(r *entry, cur int) {
 	v := &k.versions[cur]
 	f := finding{kind: StaleRead, guarantee: history.Snapshot, operationCount: 2, ords: [3]uint32{v.ord, r.ord}, revision: v.rev, state: v.state()}
-	if at := k.latestAtRevision(r.lo); r.containsAny(isStrong) && at >= 0 && k.versions[at].rev > r.versionRevision && k.found.promises[history.Linearizable] != "" {
+	if at := k.latestAtRevision(r.lo); r.containsAny(isStrong) && at >= 0 && k.versions[at].rev > r.versionRevision && k.found.guarantees[history.Linearizable] != "" {
 		f.guarantee = history.Linearizable
 	}
 	switch {

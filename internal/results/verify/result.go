@@ -5,7 +5,7 @@ import "github.com/quorumbench/quorumbench/internal/measure/history"
 // Violation is a response that violates a guarantee.
 type Violation struct {
 	Kind      Kind
-	Guarantee history.Promise
+	Guarantee history.Guarantee
 	Source    string // where the guarantee is documented
 	Key       uint64 // not valid for the kinds in keyless
 	// Ops holds the operations that prove the violation, in the order in which they began.
@@ -30,7 +30,7 @@ type Result struct {
 	Consequences map[Kind]uint64
 	// NotGuaranteed counts, by guarantee, the responses that would be violations if the store gave
 	// the guarantee.
-	NotGuaranteed map[history.Promise]uint64
+	NotGuaranteed map[history.Guarantee]uint64
 	// Indefinite counts writes with an unknown outcome. Resolved counts only those writes with an
 	// unknown outcome whose effect was visible to other operations.
 	Indefinite, Resolved uint64

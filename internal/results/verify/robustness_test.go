@@ -260,7 +260,7 @@ func (r *etcdRun) answered(o *etcdOp) {
 
 // operations returns the history for the checker of this package.
 func (r *etcdRun) operations() *memory {
-	m := &memory{header: history.Header{Store: "etcd", BaseRevision: 1, Promises: allPromises()}}
+	m := &memory{header: history.Header{Store: "etcd", BaseRevision: 1, Guarantees: allGuarantees()}}
 	for i := range r.sent {
 		m.ops = append(m.ops, r.sent[i].ours)
 	}

@@ -27,10 +27,10 @@ func (m *memory) Read(do func([]history.Op) error) error {
 	return nil
 }
 
-// allPromises returns all guarantees.
-func allPromises() map[history.Promise]string {
-	out := map[history.Promise]string{}
-	for _, p := range history.Promises {
+// allGuarantees returns all guarantees.
+func allGuarantees() map[history.Guarantee]string {
+	out := map[history.Guarantee]string{}
+	for _, p := range history.Guarantees {
 		out[p] = "documentation"
 	}
 	return out
@@ -556,8 +556,8 @@ func (s *simulation) history(seed uint64) (*memory, []*lie) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.ops[a].Done, s.ops[b].Done) })
-	m := &memory{header: history.Header{Store: "simulated", BaseRevision: simBase, VersionsCountWrites: s.counted, Promises: allPromises()}}
-	delete(m.header.Promises, history.SessionOrder) // each read is served by a random member, so this guarantee does not hold
+	m := &memory{header: history.Header{Store: "simulated", BaseRevision: simBase, VersionsCountWrites: s.counted, Guarantees: allGuarantees()}}
+	delete(m.header.Guarantees, history.SessionOrder) // each read is served by a random member, so this guarantee does not hold
 	places := make([]int, len(order))
 	for at, i := range order {
 		places[i] = at

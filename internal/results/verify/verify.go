@@ -43,7 +43,7 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	}
 	c := &checker{
 		in: in, opt: opt, survey: s,
-		found: findings{promises: promisesOf(in.Header()), limit: math.MaxUint32}, staleReads: newStalenesses(),
+		found: findings{guarantees: guaranteeSources(in.Header()), limit: math.MaxUint32}, staleReads: newStalenesses(),
 		result: Result{Operations: s.operations - s.nonOperations - s.furtherParts, VerifiedOperations: s.operations - s.nonOperations - s.furtherParts, Indefinite: s.indefinite, Undecided: s.undecided()},
 	}
 	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
@@ -52,11 +52,11 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	return c, err
 }
 
-// promisesOf returns the guarantees of a store with their sources. It adds the guarantee that every
+// guaranteeSources returns the guarantees of a store with their sources. It adds the guarantee that every
 // protocol gives: a response must match its request.
-func promisesOf(h *history.Header) map[history.Promise]string {
-	all := map[history.Promise]string{history.MatchesRequest: "the store's protocol"}
-	maps.Copy(all, h.Promises)
+func guaranteeSources(h *history.Header) map[history.Guarantee]string {
+	all := map[history.Guarantee]string{history.MatchesRequest: "the store's protocol"}
+	maps.Copy(all, h.Guarantees)
 	return all
 }
 
@@ -149,7 +149,7 @@ func (c *checker) describeViolations() ([]Violation, error) {
 	var out []Violation
 	for i := range kept {
 		f := &kept[i]
-		v := Violation{Kind: f.kind, Guarantee: f.guarantee, Source: c.found.promises[f.guarantee], Key: f.key}
+		v := Violation{Kind: f.kind, Guarantee: f.guarantee, Source: c.found.guarantees[f.guarantee], Key: f.key}
 		ords := slices.Clone(f.ords[:f.operationCount])
 		slices.SortStableFunc(ords, func(a, b uint32) int {
 			x, y := want[a], want[b]

@@ -104,7 +104,7 @@ func TestWatchKinds(t *testing.T) {
 	} {
 		for _, partition := range []int{0, 2} {
 			m := line(c.ops...)
-			delete(m.header.Promises, history.SessionOrder)
+			delete(m.header.Guarantees, history.SessionOrder)
 			r, _ := checked(t, m, Options{Partition: partition})
 			c.holds(t, name, r)
 		}

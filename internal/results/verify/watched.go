@@ -61,15 +61,15 @@ func (k *keyChecker) findMissedVersions(place uint32) {
 		if known && k.watchEvents[next].revision == v.rev || v.done < 0 && !v.wasRead || w.isUnsubscribed(v.rev) {
 			continue
 		}
-		promise := history.WatchComplete
+		guarantee := history.WatchComplete
 		if w.newestOnly { // such a watcher may miss a version if a later version exists; it may miss a deletion if the previous event was also a deletion
 			gone := !v.exists() && next > 0 && k.watchEvents[next-1].watcher() == place && k.watchEvents[next-1].value == history.Absent
 			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
 				continue
 			}
-			promise = history.WatchProgress
+			guarantee = history.WatchProgress
 		}
-		f := finding{kind: MissingEvent, guarantee: promise, operationCount: 2, ords: [3]uint32{v.ord, by}, revision: v.rev}
+		f := finding{kind: MissingEvent, guarantee: guarantee, operationCount: 2, ords: [3]uint32{v.ord, by}, revision: v.rev}
 		if known {
 			f.ords[1] = k.watchEvents[next].ord
 		}

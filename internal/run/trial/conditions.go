@@ -10,7 +10,7 @@ import (
 )
 
 // weakerReads returns the store's explanations for those consistency levels in the mix that are
-// weaker in this store than their names promise. It returns nil if the mix contains no such level.
+// weaker in this store than their names guarantee. It returns nil if the mix contains no such level.
 func weakerReads(s kv.Capabilities, mix []scenario.Operation) map[string]string {
 	var out map[string]string
 	for level, text := range s.WeakerReads {

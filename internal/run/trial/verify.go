@@ -40,11 +40,11 @@ func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *histo
 	if !t.Spec.Load.Verify {
 		return nil
 	}
-	promised := t.Cluster.Store.Promises()
+	guaranteed := t.Cluster.Store.Guarantees()
 	h := &historian{t: t, dir: dir, header: ops.Header{
-		Store: t.Cluster.Store.Name(), Promises: promised.Sources, VersionsCountWrites: promised.VersionsCountWrites, Timeout: int64(t.Spec.Load.Timeout),
+		Store: t.Cluster.Store.Name(), Guarantees: guaranteed.Sources, VersionsCountWrites: guaranteed.VersionsCountWrites, Timeout: int64(t.Spec.Load.Timeout),
 	}}
-	if promised.NoWriteRevisions {
+	if guaranteed.NoWriteRevisions {
 		h.header.BaseRevision = m.newest(ctx)
 	}
 	return h
@@ -209,7 +209,7 @@ func (h *historian) written(ctx context.Context) []uint64 {
 // readMembers reads keys from each member. It reads the keys in keyNumbers, or all keys if
 // keyNumbers is nil.
 func (h *historian) readMembers(ctx context.Context, m *members, assignment *load.Assignment, keyNumbers []uint64) (all []record.ReadMember) {
-	own := h.t.Cluster.Store.Promises().MemberReadLevel
+	own := h.t.Cluster.Store.Guarantees().MemberReadLevel
 	status := m.status()
 	h.t.report(Progress{Stage: "reading the members"})
 	lagging, waited := m.catchUp(ctx, func() {

@@ -320,15 +320,15 @@ func TestNestedAnswers(t *testing.T) {
 }
 
 // TestTheServerIsEtcds checks that the store offers the optional parts of the store etcd:
-// embedded members, sizes, metrics and promises.
+// embedded members, sizes, metrics and guarantees.
 func TestTheServerIsEtcds(t *testing.T) {
 	var st store.Store = New()
 	_, embedded := st.(store.Embedded)
 	sizer, sizes := st.(store.Sizer)
 	metered := len(st.Metrics(store.Access{}, "localhost:2379")) > 0
-	promises := len(st.Promises().Sources) > 0
-	if !embedded || !metered || !promises || !sizes {
-		t.Fatal(embedded, metered, promises, sizes)
+	guarantees := len(st.Guarantees().Sources) > 0
+	if !embedded || !metered || !guarantees || !sizes {
+		t.Fatal(embedded, metered, guarantees, sizes)
 	}
 	if fills, advice, err := sizer.Size(store.SizingInput{Keys: 1000, KeySize: 8, ValueSize: 64}); err != nil || len(fills) == 0 || len(advice) == 0 {
 		t.Errorf("%v %v %v", fills, advice, err)

@@ -106,8 +106,8 @@ func (s *Store) RunMember(ctx context.Context, configFile string) error {
 	return s.server.RunMember(ctx, configFile)
 }
 
-// Promises implements store.Store.
-func (s *Store) Promises() store.Promises { return s.server.Promises() }
+// Guarantees implements store.Store.
+func (s *Store) Guarantees() store.Guarantees { return s.server.Guarantees() }
 
 // Size implements store.Sizer. It returns the sizes and the advice of the store etcd.
 func (s *Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, error) {

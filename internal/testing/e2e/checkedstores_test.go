@@ -138,7 +138,7 @@ func checkRight(t *testing.T, run *record.Run) {
 	if len(a.Staleness) == 0 || a.Staleness[0].Reads == 0 {
 		t.Errorf("the staleness of local reads is %+v", a.Staleness)
 	}
-	t.Logf("%d operations, %d indefinite, %d resolved, not promised %v, checked in %.2f s, %d bytes", a.Operations, a.Indefinite, a.Resolved, a.NotGuaranteed, a.Seconds, a.Bytes)
+	t.Logf("%d operations, %d indefinite, %d resolved, not guaranteed %v, checked in %.2f s, %d bytes", a.Operations, a.Indefinite, a.Resolved, a.NotGuaranteed, a.Seconds, a.Bytes)
 }
 
 const nodesScenario = `

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Package e2e_test runs the built program against real clusters, with real processes, signals, full
-// disks and certificates. Each test is named after a promise that the program must keep, or after a
+// disks and certificates. Each test is named after a behavior that the program must have, or after a
 // flaw in other tools that the program must avoid.
 package e2e_test
 

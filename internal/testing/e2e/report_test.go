@@ -120,7 +120,7 @@ func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 		"share its state, so they are not independent")
 }
 
-// The table marks linearizable reads that are weaker than their name promises, and a footnote
+// The table marks linearizable reads that are weaker than their name guarantees, and a footnote
 // explains the mark. The members of the null servers are called m1, m2 and m3, and each operation
 // is attributed to one of them.
 func TestTableMarksWeakerReads(t *testing.T) {

@@ -34,7 +34,7 @@ var objects = []struct {
 	{"generator_added", reflect.TypeFor[record.GeneratorOverhead]()},
 	{"watch", reflect.TypeFor[record.Watched]()},
 	{"faults", reflect.TypeFor[record.Fault]()},
-	{"answers", reflect.TypeFor[record.Verification]()},
+	{"verification", reflect.TypeFor[record.Verification]()},
 	{"replay", reflect.TypeFor[record.Replay]()},
 	{"verdict", reflect.TypeFor[verdict.Verdict]()},
 	{"capacity", reflect.TypeFor[record.Capacity]()},

@@ -52,8 +52,8 @@ func (Store) Metrics(store.Access, string) []store.MetricSource { return nil }
 // Signal recognizes no log lines.
 func (Store) Signal([]byte) (store.Signal, bool) { return store.Signal{}, false }
 
-// Promises returns no guarantees.
-func (Store) Promises() store.Promises { return store.Promises{} }
+// Guarantees returns no guarantees.
+func (Store) Guarantees() store.Guarantees { return store.Guarantees{} }
 
 type noAdmin struct{}
 

@@ -399,7 +399,7 @@ func (c *conformer) agreeOnEphemerals() {
 			break // the server closes the connection after the end of the session
 		}
 	}
-	if ends := c.Store.Promises().Sources[history.EndsWithSession] != ""; ends && (ended.Type != store.SessionClosed || ended.Outcome != kv.OK || ended.StoreRevision <= made || session.Session() == 0) {
+	if ends := c.Store.Guarantees().Sources[history.EndsWithSession] != ""; ends && (ended.Type != store.SessionClosed || ended.Outcome != kv.OK || ended.StoreRevision <= made || session.Session() == 0) {
 		c.t.Fatalf("the end of session %x, behind revision %d, is answered by %+v", session.Session(), made, ended)
 	}
 	for _, key := range c.Keys {

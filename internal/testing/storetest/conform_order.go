@@ -8,18 +8,18 @@ import (
 )
 
 // agreeOnOrder writes and reads a key. It checks that responses contain the ordering information
-// that the store promises.
+// that the store guarantees.
 func (c *conformer) agreeOnOrder() {
 	const key = "order"
-	promises, last := c.Store.Promises(), int64(0)
-	if c.can.Reads[promises.MemberReadLevel] == "" || len(promises.Sources) == 0 {
-		c.t.Errorf("members are read at a level that there is not: %+v", promises)
+	guarantees, last := c.Store.Guarantees(), int64(0)
+	if c.can.Reads[guarantees.MemberReadLevel] == "" || len(guarantees.Sources) == 0 {
+		c.t.Errorf("members are read at a level that there is not: %+v", guarantees)
 	}
-	if promises.NoWriteRevisions {
+	if guarantees.NoWriteRevisions {
 		for range 2 {
 			c.want(kv.OK, Put(key, []byte("v")))
 			c.want(kv.OK, Put(key, []byte("w")))
-			e := c.want(kv.OK, Get(key, promises.MemberReadLevel))
+			e := c.want(kv.OK, Get(key, guarantees.MemberReadLevel))
 			if e.Revision <= last {
 				c.t.Errorf("after a write the key is of revision %d, and it was of %d", e.Revision, last)
 			}
@@ -47,7 +47,7 @@ func (c *conformer) agreeOnOrder() {
 	if c.supports(kv.CAS) {
 		version := wrote.Revision
 		goesOn("compare-and-set", c.want(kv.OK, CAS(key, []byte("x"), version)))
-		if e := c.want(kv.Conflict, CAS(key, []byte("y"), version)); e.StoreRevision < last || promises.ConflictVersions && e.Revision != last {
+		if e := c.want(kv.Conflict, CAS(key, []byte("y"), version)); e.StoreRevision < last || guarantees.ConflictVersions && e.Revision != last {
 			c.t.Errorf("a conflict with a version of %d is at %d, of %d", last, e.StoreRevision, e.Revision)
 		}
 	}

@@ -104,7 +104,7 @@ func TestOverloadedByChance(t *testing.T) {
 }
 
 // The trials are generated from a known line; operations become bad in random groups. As often as
-// the confidence level promises, the interval contains the rate at which the line crosses the
+// the confidence level guarantees, the interval contains the rate at which the line crosses the
 // limit.
 func TestProfileContainsTheCrossing(t *testing.T) {
 	settle.SkipUnderRace(t)

@@ -1,59 +1,59 @@
 package history
 
-// Promise is a guarantee that a store gives about its replies.
-type Promise string
+// Guarantee is a guarantee that a store gives about its replies.
+type Guarantee string
 
-// The values of Promise. A store cannot violate a promise that it does not make.
+// The values of Guarantee. A store cannot violate a guarantee that it does not make.
 const (
 	// MatchesRequest: each reply belongs to its request. If a reply contains a value for a key,
-	// this value was once written to this key. All protocols promise this, so stores do not list
+	// this value was once written to this key. All protocols guarantee this, so stores do not list
 	// it.
-	MatchesRequest Promise = "a response fits its request"
+	MatchesRequest Guarantee = "a response fits its request"
 	// RevisionOrder: revisions follow real time. If an operation begins after another one has
 	// ended, the revision of the later operation is not lower than that of the earlier one. The
 	// revision of a write is higher than the revisions of all operations that were served before
 	// it.
-	RevisionOrder Promise = "order"
+	RevisionOrder Guarantee = "order"
 	// Linearizable: a linearizable read returns the state at a revision that is not lower than the
 	// last revision that was acknowledged before the read began.
-	Linearizable Promise = "linearizable"
+	Linearizable Guarantee = "linearizable"
 	// Snapshot: at every consistency level, a read returns the latest version that is not newer
 	// than the read's own revision.
-	Snapshot Promise = "snapshot"
+	Snapshot Guarantee = "snapshot"
 	// Durable: an acknowledged write persists until the key is written again.
-	Durable Promise = "durable"
+	Durable Guarantee = "durable"
 	// AtMostOnce: a write is executed at most once, and never partially.
-	AtMostOnce Promise = "once"
+	AtMostOnce Guarantee = "once"
 	// CompareAndSet: a compare-and-set succeeds if and only if the current version is the expected
 	// version.
-	CompareAndSet Promise = "compare-and-set"
+	CompareAndSet Guarantee = "compare-and-set"
 	// SessionOrder: the revisions at which a client's operations are served never decrease.
-	SessionOrder Promise = "session"
+	SessionOrder Guarantee = "session"
 	// Lease: a lease does not expire until its time to live has passed since its last keep-alive.
-	Lease Promise = "lease"
+	Lease Guarantee = "lease"
 	// EndsWithSession: a key that is bound to a session is deleted when the session is closed.
-	EndsWithSession Promise = "keys end with their session"
+	EndsWithSession Guarantee = "keys end with their session"
 	// ExclusiveLock: a lock has at most one holder at a time, as long as the holder's lease is
 	// alive.
-	ExclusiveLock Promise = "lock"
+	ExclusiveLock Guarantee = "lock"
 	// FencingToken: of two consecutive lock holders, the later one has the higher fencing token.
-	FencingToken Promise = "fencing token"
+	FencingToken Guarantee = "fencing token"
 	// WatchOrder: a watcher receives events in the order of their revisions.
-	WatchOrder Promise = "watch events in order"
+	WatchOrder Guarantee = "watch events in order"
 	// WatchOnce: a watcher never receives an event twice.
-	WatchOnce Promise = "watch events once"
+	WatchOnce Guarantee = "watch events once"
 	// WatchComplete: a watcher misses no event, even if it is created again and starts at a
 	// revision that it had already passed.
-	WatchComplete Promise = "watch events without a gap"
+	WatchComplete Guarantee = "watch events without a gap"
 	// WatchFullRevisions: a watcher receives all events of a revision in one message.
-	WatchFullRevisions Promise = "watch events of whole revisions"
+	WatchFullRevisions Guarantee = "watch events of whole revisions"
 	// WatchProgress: after a progress notification with a revision, a watcher receives no event of
 	// that revision or an earlier one.
-	WatchProgress Promise = "watch progress"
+	WatchProgress Guarantee = "watch progress"
 	// WatchAccurate: each event describes a change that happened to a watched key, and contains the
 	// correct previous value.
-	WatchAccurate Promise = "watch events true"
+	WatchAccurate Guarantee = "watch events true"
 )
 
-// Promises lists all promises that a store may make.
-var Promises = []Promise{RevisionOrder, Linearizable, Snapshot, Durable, AtMostOnce, CompareAndSet, SessionOrder, Lease, EndsWithSession, ExclusiveLock, FencingToken, WatchOrder, WatchOnce, WatchComplete, WatchFullRevisions, WatchProgress, WatchAccurate}
+// Guarantees lists all guarantees that a store may make.
+var Guarantees = []Guarantee{RevisionOrder, Linearizable, Snapshot, Durable, AtMostOnce, CompareAndSet, SessionOrder, Lease, EndsWithSession, ExclusiveLock, FencingToken, WatchOrder, WatchOnce, WatchComplete, WatchFullRevisions, WatchProgress, WatchAccurate}

@@ -66,8 +66,8 @@ func VerificationLines(a *record.Verification) (lines []string) {
 	for i := range a.Staleness {
 		lines = append(lines, staleness(&a.Staleness[i]))
 	}
-	for _, promise := range slices.Sorted(maps.Keys(a.NotGuaranteed)) {
-		add("%s would violate the guarantee %q, which the store does not give", text.Plural(a.NotGuaranteed[promise], "response"), promise)
+	for _, guarantee := range slices.Sorted(maps.Keys(a.NotGuaranteed)) {
+		add("%s would violate the guarantee %q, which the store does not give", text.Plural(a.NotGuaranteed[guarantee], "response"), guarantee)
 	}
 	lines = append(lines, a.Undecided...)
 	add("Verified in %s; history on disk: %s%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), sizePerOperation(a))

@@ -13,11 +13,11 @@ const (
 	design = "etcd's README of 2.3 (https://github.com/etcd-io/etcd/tree/release-2.3): "
 )
 
-// Promises implements store.Store. Reads without quorum may be stale, and a client may read
+// Guarantees implements store.Store. Reads without quorum may be stale, and a client may read
 // older data after it has switched to another member.
-func (*Store) Promises() store.Promises {
-	return store.Promises{
-		Sources: map[history.Promise]string{
+func (*Store) Guarantees() store.Guarantees {
+	return store.Guarantees{
+		Sources: map[history.Guarantee]string{
 			history.RevisionOrder: v2 + "an index is \"a unique, monotonically-incrementing integer created for each change to etcd\"",
 			history.Linearizable:  v2 + "\"If you want a read that is fully linearized you can use a quorum=true GET\"",
 			history.Snapshot:      v2 + "X-Etcd-Index is \"the current etcd index\", and modifiedIndex is the index of the key's last change",

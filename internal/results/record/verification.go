@@ -32,7 +32,7 @@ type Verification struct {
 	// NotGuaranteed counts responses that a guarantee would forbid, if the store gave this
 	// guarantee. The store does not give it, so these responses are not violations. The counts are
 	// by guarantee.
-	NotGuaranteed map[string]uint64  `json:"not_promised,omitempty"`
+	NotGuaranteed map[string]uint64  `json:"not_guaranteed,omitempty"`
 	Staleness     []Staleness        `json:"staleness,omitempty"`
 	Watches       *WatchVerification `json:"watches,omitempty"` // nil without watchers
 	Leases        *LeaseVerification `json:"leases,omitempty"`  // nil if no client kept a lease alive
@@ -88,7 +88,7 @@ type LockVerification struct {
 // Violation is a response that contradicts one of the store's guarantees.
 type Violation struct {
 	Kind      string `json:"kind"`
-	Guarantee string `json:"promise"`
+	Guarantee string `json:"guarantee"`
 	Source    string `json:"source"` // where the store's documentation states the guarantee
 	// Key is the key's number; nil if the violation concerns leases, locks or revisions instead of
 	// a single key.

@@ -15,20 +15,20 @@ const (
 	consensus = "Consul's consensus protocol (https://developer.hashicorp.com/consul/docs/architecture/consensus): "
 )
 
-// Promises implements store.Store. The response to a write has no index. The index in the response
+// Guarantees implements store.Store. The response to a write has no index. The index in the response
 // to a read is that of the key's latest change. A read in the default mode may be stale just after
 // an election, and a read with ?stale may be stale at any time. A blocking query uses the default
 // mode. So the index of the query's responses can decrease, as Consul's documentation says ("reset
-// the index if it goes backwards"). For this reason, Promises does not include the order of watch
+// the index if it goes backwards"). For this reason, Guarantees does not include the order of watch
 // events.
 //
-// Consul promises that a session lives for its TTL, but no response can prove a violation. A
+// Consul guarantees that a session lives for its TTL, but no response can prove a violation. A
 // renewal reads only the leader's own state (Session.Renew in agent/consul/session_endpoint.go). A
 // leader that was just restarted and elected reports sessions as missing until it has applied its
 // log.
-func (*Store) Promises() store.Promises {
-	return store.Promises{
-		Sources: map[history.Promise]string{
+func (*Store) Guarantees() store.Guarantees {
+	return store.Guarantees{
+		Sources: map[history.Guarantee]string{
 			history.RevisionOrder: kvStore + "ModifyIndex is \"the last index that modified this key\"; it is an index of the Raft log, and writes are executed in the order of the log",
 			history.Linearizable:  modes + "the mode \"consistent\" is \"strongly consistent without caveats\"",
 			history.Snapshot:      kvStore + "ModifyIndex \"corresponds to the X-Consul-Index header value that is returned in responses\"",

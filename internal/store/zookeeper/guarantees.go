@@ -9,16 +9,16 @@ import (
 // guide is the part of ZooKeeper's documentation that states its guarantees.
 const guide = "ZooKeeper Programmer's Guide (https://zookeeper.apache.org/doc/current/zookeeperProgrammers.html): "
 
-// Promises implements store.Store. ZooKeeper does not promise linearizable reads, even after a
-// sync. It promises that within a session, a read never returns an older state than an earlier read
+// Guarantees implements store.Store. ZooKeeper does not guarantee linearizable reads, even after a
+// sync. It guarantees that within a session, a read never returns an older state than an earlier read
 // did; the codec checks this. A client that starts a new session may read older data.
 //
 // A member processes no read concurrently with a write (see CommitProcessor). Each response
 // contains the zxid of the last transaction that the member had applied (see
 // FinalRequestProcessor). So a read returns the state at that zxid.
-func (*Store) Promises() store.Promises {
-	return store.Promises{
-		Sources: map[history.Promise]string{
+func (*Store) Guarantees() store.Guarantees {
+	return store.Guarantees{
+		Sources: map[history.Guarantee]string{
 			history.RevisionOrder:   guide + "the zxid \"exposes the total ordering of all changes\": \"if zxid1 is smaller than zxid2 then zxid1 happened before zxid2\"",
 			history.Snapshot:        guide + "mzxid is \"the zxid of the change that last modified this znode\", and a response reflects all changes up to the zxid that it contains",
 			history.Durable:         guide + "Reliability: \"Once an update has been applied, it will persist from that time forward until a client overwrites the update\"",

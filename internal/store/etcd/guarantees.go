@@ -14,11 +14,11 @@ const (
 	api        = "etcd API (https://etcd.io/docs/v3.6/learning/api/): "
 )
 
-// Promises implements store.Store. It has no guarantees for sessions, because etcd gives none:
+// Guarantees implements store.Store. It has no guarantees for sessions, because etcd gives none:
 // a client that reads locally may read older data after it has switched to another member.
-func (*Store) Promises() store.Promises {
-	return store.Promises{
-		Sources: map[history.Promise]string{
+func (*Store) Guarantees() store.Guarantees {
+	return store.Guarantees{
+		Sources: map[history.Guarantee]string{
 			history.RevisionOrder: guarantees + "operations \"occur in a total order, consistent with real-time order of those operations\"; the revisions show this order",
 			history.Linearizable:  guarantees + "\"strict serializability for all KV api calls\", except for reads that request less (serializable reads)",
 			history.Snapshot:      api + "the header of a response contains the revision of the store at which the response was created",

@@ -13,11 +13,11 @@ const (
 	txns   = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), which apply because cetcd executes each request as one etcd transaction: "
 )
 
-// Promises implements store.Store. A ModifyIndex is an etcd revision. The response to a write
+// Guarantees implements store.Store. A ModifyIndex is an etcd revision. The response to a write
 // contains no ModifyIndex, and the response "false" may also mean an etcd error.
-func (*Store) Promises() store.Promises {
-	return store.Promises{
-		Sources: map[history.Promise]string{
+func (*Store) Guarantees() store.Guarantees {
+	return store.Guarantees{
+		Sources: map[history.Guarantee]string{
 			history.RevisionOrder: txns + "operations \"occur in a total order, consistent with real-time order of those operations\", and the revisions show this order",
 			history.Linearizable:  txns + "\"strict serializability for all KV api calls\", except for reads that request a weaker consistency",
 			history.Snapshot:      readme + "; a ModifyIndex is the etcd revision of the key's latest change",
