@@ -165,7 +165,7 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 	})
 	if err == nil && f.format == "text" {
 		if f.out == "" {
-			a.SuggestNext("%s (keeps the run directory for quorumbench report)", a.RepeatCommand("--out", "DIR"))
+			a.SuggestNext("%s (keeps the run directory for \"quorumbench report\")", a.RepeatCommand("--out", "DIR"))
 		} else {
 			a.SuggestNext("quorumbench report %s --format html --out PAGE (shows the outage in charts)", command.ShellQuote(f.out))
 		}

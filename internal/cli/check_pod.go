@@ -72,7 +72,7 @@ func (p *podCheck) register(c *cobra.Command, plugin bool, attach *command.Attac
 		"namespace of the pod (default: the namespace of etcd's pods, or kube-system)", "; default: the image in --shell-image", func() {
 			r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: image with a shell, for a pod into which this program is copied")
 			r.Text("node", &p.node, "NAME", "with --on kubernetes: control-plane node on which the pod runs (default: the first node whose etcd is ready)")
-			r.Toggle("yes", &p.yes, "with --on kubernetes: do not ask before the pod is created")
+			r.Toggle("yes", &p.yes, "with --on kubernetes: create the pod without asking for confirmation")
 			if p.flags.Lookup("dry-run") == nil { // cleanup has its own dry run
 				r.Toggle("dry-run", &p.dryRun, "with --on kubernetes: print a description of the check and its Job as YAML, and create nothing")
 			}
@@ -202,10 +202,10 @@ func describeLoad(l *scenario.Load) []string {
 	if l.Total == 0 {
 		load = fmt.Sprintf("%s operations per second for %s", text.Number(l.Rate.PerSecond), text.FormatDuration(l.Duration))
 	}
-	lines := []string{fmt.Sprintf("%s; keys below %q, which are removed", load, l.Prefix)}
+	lines := []string{fmt.Sprintf("%s; writes and removes keys below %q", load, l.Prefix)}
 	if l.Overwrite {
 		lines = []string{
-			fmt.Sprintf("%s; keys below %q", load, l.Prefix),
+			fmt.Sprintf("%s; writes keys below %q", load, l.Prefix),
 			"replaces and deletes keys that already exist there; removes no keys at the end",
 		}
 	}

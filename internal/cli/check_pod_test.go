@@ -114,7 +114,7 @@ func TestDescribeLoad(t *testing.T) {
 	l.Total, l.Prefix, l.Overwrite = 10, "app/", true
 	l.Cleanup.Compact, l.Cleanup.Defragment = true, true
 	want := []string{
-		`10 keys; keys below "app/"`,
+		`10 keys; writes keys below "app/"`,
 		"replaces and deletes keys that already exist there; removes no keys at the end",
 		"compacts the history of all keys at the end, which affects the whole cluster",
 		"defragments every member at the end, which affects the whole cluster",

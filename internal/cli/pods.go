@@ -18,7 +18,8 @@ import (
 // onKubernetes is the only value that --on accepts.
 const onKubernetes = "kubernetes"
 
-// pods holds the flags of `--on kubernetes`, and the sessions with the agents in its pods.
+// pods holds the flags that belong to `--on kubernetes`, and the sessions with the agents in the
+// pods.
 type pods struct {
 	kubernetesFlags
 	members   int

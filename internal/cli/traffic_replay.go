@@ -109,7 +109,7 @@ func (a *commandLine) replay(ctx context.Context, f *replayFlags, path string) e
 	switch {
 	case err != nil || f.format != "text":
 	case f.out == "":
-		a.SuggestNext("%s (keeps the run directory for report and compare)", a.RepeatCommand("--out", "DIR"))
+		a.SuggestNext("%s (keeps the run directory for the commands \"report\" and \"compare\")", a.RepeatCommand("--out", "DIR"))
 	default:
 		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
 	}

@@ -104,7 +104,8 @@ func TestEncodingMergesTooManyMembers(t *testing.T) {
 }
 
 // If cells are merged into an existing unnamed series, encoding does not change the one-second
-// record. The operations that already belonged to this series do not count as unattributed.
+// record. Only the operations of the merged cells are added to the unattributed operations. Those
+// that were already in this series are not.
 func TestEncodingDoesNotChangeTheSecond(t *testing.T) {
 	settle.SkipUnderRace(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)

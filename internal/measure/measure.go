@@ -181,11 +181,11 @@ func (c *Counts) AddCounts(o *Counts) {
 // period. A nil histogram is empty.
 //
 // Sampled and Undisturbed describe the same operations: a sample of the successes. Each operation
-// in the sample is counted once for each operation that it represents. Sampled contains the times
-// that the load's tables show first: service times for a closed loop, response times for an open
-// loop. Undisturbed contains the same times minus the time that the load generator added. The
-// difference between their percentiles is the largest effect that the load generator may have had
-// on these times.
+// in the sample is counted once for each operation that it represents. Sampled contains the
+// headline times of the load: service times for a closed loop, response times for an open loop.
+// Undisturbed contains the same times minus the time that the load generator added. The difference
+// between their percentiles is the largest effect that the load generator may have had on these
+// times.
 type Disturbance struct {
 	// ReadDelay contains, for the sampled operations, the times from the arrival of the reply at
 	// this machine to the read call that returned the reply.

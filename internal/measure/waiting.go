@@ -36,8 +36,8 @@ type pendingSeconds struct {
 	encodedSize int // total size of all encoded seconds in bytes
 }
 
-// maxDecoded is the maximum number of waiting seconds that are not encoded. Shards that are not
-// late are at most two seconds apart.
+// maxDecoded is the maximum number of entries that are kept as histograms. Shards that are not late
+// are at most two seconds apart.
 const maxDecoded = 3
 
 // pendingSecond is a one-second record that waits for the parts of other shards.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A merge of the watch counts from several shards' seconds preserves all counts and times.
+// Merging the one-second watch counts of several shards preserves all counts and times.
 func TestWatchMergesToTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const shards, seconds = 3, 20

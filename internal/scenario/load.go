@@ -168,8 +168,8 @@ type Watch struct {
 	// Mode is the kind of watch. kv.AnyWatch uses the store's default kind.
 	Mode kv.WatchMode
 
-	// Key is the only key that all watchers watch, or empty to watch keys of the load. The
-	// latencies of events for Key are not measured.
+	// If Key is set, all watchers watch only this key. If Key is empty, they watch keys of the
+	// load. The latencies of events for Key are not measured.
 	Key []byte
 	// StartRevision is the first revision to watch. If StartRevision is 0, watchers receive only
 	// events for writes after their creation. If EarlierEvents is set, the run sets StartRevision.

@@ -7,8 +7,8 @@ import (
 
 // Options change a scenario while its file is read. The zero value changes nothing.
 type Options struct {
-	// Scale multiplies totals, clients and connections, and key spaces that depend on a total. 0
-	// means no scaling. CheckScale checks the value.
+	// Scale multiplies the totals, the number of clients, the number of connections, and the size
+	// of each key space that depends on a total. 0 means no scaling. CheckScale checks the value.
 	Scale float64
 	// Store, Version and Exec replace the values in the file's defaults, as the flags --store
 	// NAME[@VERSION] and --exec of `run` do. They are rejected for a trial that sets these values

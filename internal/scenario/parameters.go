@@ -291,8 +291,8 @@ func prefixValue() value {
 	return t
 }
 
-// watchedKeyValue returns the parameter for the only key that all watchers watch. If the key is
-// given, it must not be empty.
+// watchedKeyValue returns the parameter that names a single key for all watchers. If the parameter
+// is set, the key must not be empty.
 func watchedKeyValue() value {
 	t := textValue(watchField(func(w *Watch) *[]byte { return &w.Key }), "KEY", oneByte)
 	t.fileSchema = keySchema

@@ -129,7 +129,7 @@ func (w *Watch) checkKey(c *checks) {
 		given bool
 	}{{"watch.watched-keys", w.WatchedKeys > 0}, {"watch.keys-per-watcher", w.KeysPerWatcher > 1}} {
 		if of.given {
-			c.add(of.key, "<watch.key> is the only key that all watchers watch, so <"+of.key+"> has no effect; remove one of the two")
+			c.add(of.key, "if <watch.key> is set, all watchers watch only that key, so <"+of.key+"> has no effect; remove one of the two")
 		}
 	}
 	if w.EarlierEvents > 0 && !w.CreatedInWindow {

@@ -1,7 +1,7 @@
-// Package text formats numbers for people and makes foreign text safe to print. Text from servers,
-// run directories, scenario files and environment variables may contain terminal commands, line
-// breaks and characters that reverse the direction of the text. All foreign text that the program
-// displays or stores goes through this package.
+// Package text formats numbers for people and makes text from outside the program safe to print.
+// Text from servers, run directories, scenario files and environment variables may contain terminal
+// commands, line breaks and characters that reverse the direction of the text. All such text goes
+// through this package before the program displays or stores it.
 package text
 
 import (
@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// These are the maximum sizes of foreign text in bytes. They depend on the origin or use of the
-// text.
+// These are the maximum sizes, in bytes, of text from outside the program. They depend on the
+// origin or use of the text.
 const (
 	MaxServerText = 300     // a server's name or error message
 	MaxField      = 4096    // a field of a run directory

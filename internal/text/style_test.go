@@ -16,7 +16,8 @@ func TestPaint(t *testing.T) {
 	}
 }
 
-// A writer passes only the control sequences of tones, and only if its style has colours.
+// A writer escapes all control sequences except those that select a tone. If its style has no
+// colours, it escapes these, too.
 func TestStyledWriter(t *testing.T) {
 	painted := (Style{Colour: true}).Paint(Good, "µs") + "\x1b[2J\x1b]0;title\x07\x1b[32"
 	for style, want := range map[Style]string{

@@ -149,10 +149,10 @@ func R15StallAtStart(f *Figures) finding {
 		text.Duration(age), f.InFlightAtStart)
 }
 
-// R16ClientLimit reports operations of an open loop that waited for a connection or for the limit
-// on operations in flight. In a trial with faults, the finding is only a note. Operations are
-// expected to wait during an outage, and the rule cannot know which operations waited because of an
-// outage.
+// R16ClientLimit reports that operations of an open loop had to wait, because no connection was
+// free or because the limit on operations in flight was reached. In a trial with faults, the
+// finding is only a note. Operations are expected to wait during an outage, and the rule cannot
+// know which operations waited because of an outage.
 func R16ClientLimit(f *Figures) finding {
 	found := inFlightLimit(f)
 	if f.Injected > 0 && found.text != "" {
@@ -161,8 +161,8 @@ func R16ClientLimit(f *Figures) finding {
 	return found
 }
 
-// inFlightLimit judges the time that operations waited outside the store: for the limit on
-// operations in flight, or for a free connection.
+// inFlightLimit judges the time that operations waited outside the store, because the limit on
+// operations in flight was reached or because no connection was free.
 func inFlightLimit(f *Figures) finding {
 	if !f.OpenLoop || f.WaitedForLimit+f.WaitedForConnection == 0 {
 		return noFinding()

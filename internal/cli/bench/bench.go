@@ -103,7 +103,7 @@ func (f *options) next(a *command.App, run *record.Run) {
 	case suspect:
 		a.SuggestNext("repeat the measurement on a quieter machine, or with the load generator on another machine")
 	case f.out == "":
-		a.SuggestNext("%s (keeps the run directory for report and compare)", a.RepeatCommand("--out", "DIR"))
+		a.SuggestNext("%s (keeps the run directory for the commands \"report\" and \"compare\")", a.RepeatCommand("--out", "DIR"))
 	default:
 		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
 	}

@@ -80,7 +80,8 @@ func TestLiveViewShowsEndedTrials(t *testing.T) {
 	}
 }
 
-// Colours do not change the width of a line, and foreign text cannot add control sequences.
+// Colours do not change the width of a line, and text from outside the program cannot add control
+// sequences.
 func TestViewLinesFit(t *testing.T) {
 	line := viewLine{{text.Plain, "a\x1b[2J "}, {text.Bad, "12 errors"}, {text.Plain, " µs"}}
 	for width, want := range map[int]string{

@@ -21,7 +21,7 @@ func (f Flags) Destination(into **upload.Destination) {
 // RequireRunDir returns a usage error for --upload if the run directory is not kept.
 func RequireRunDir(destination *upload.Destination, out string) error {
 	if destination != nil && out == "" {
-		return Usage("--upload sends the run directory, but this command does not keep it; add --out DIR")
+		return Usage("--upload needs a run directory, but without --out this command keeps none; add --out DIR")
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ type Config struct {
 	// Shards is the number of processes that generate the load, and Shard is the index of this
 	// process. If Shards is 0, one process generates the load. If there are several shards, this
 	// shard has only the operations, clients and places whose number modulo Shards is Shard. The
-	// comments on Clients, Stride and Offset count only these.
+	// numbers in the comments on Clients, Stride and Offset then include only the operations,
+	// clients and places of this shard.
 	Shard, Shards uint64
 	// Places is the number of connections for operations in all loops of all shards. 0 means Stride
 	// times the number of such connections in this loop.

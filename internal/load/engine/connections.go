@@ -48,7 +48,7 @@ type connections struct {
 	places     []int // by place: index of its current connection in table
 	spare      []int // indexes of ended connections that no place uses, for reuse
 	dirty      []int // indexes of connections that may have output
-	lastRouted int   // the last place that the method route chose instead of the requested one
+	lastRouted int   // the last place that the method `route` chose instead of the requested one
 
 	tickAt   int64 // earliest time at which a codec's Tick is due
 	redialAt int64 // earliest time at which a place must be dialed

@@ -9,7 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// brief returns a bench in which each operation has its own connection. dials counts the dials.
+// brief returns a bench in which each operation has its own connection. The bench adds the number
+// of its dials to *dials.
 func brief(clients int, dials *int, phases ...Phase) *bench {
 	b := newBench(clients, clients, phases...)
 	b.cfg.NewConnection = true

@@ -23,7 +23,7 @@ type abandonState struct {
 	// This loop also counts the operations in Shared.spill, which no loop could start.
 	spill         bool
 	singleQueries uint64 // operations counted towards maxSingleQueries
-	// By phase and share: the fractions of operations that the method divide has not counted yet
+	// By phase and share: the fractions of operations that the method `divide` has not counted yet
 	// because of rounding.
 	remainders [2][]float64
 

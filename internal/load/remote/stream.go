@@ -96,7 +96,7 @@ type message struct {
 	// Fields of the first message.
 	Call       call             `json:"call,omitempty"`
 	Assignment *load.Assignment `json:"assignment,omitempty"`
-	// History is set in the calls prepare and read-back if the worker must report its operations.
+	// History is set in a `prepare` or `read-back` call if the worker must report its operations.
 	History bool           `json:"history,omitempty"`
 	Level   kv.Consistency `json:"level,omitempty"` // read-back
 

@@ -21,8 +21,8 @@ type Config struct {
 	Values   *keys.Values
 	// WarmupMark is a bit that is set in the operation numbers of the warm-up's values.
 	WarmupMark uint64
-	// Key is a single key that all watchers watch, and that is not in Space. It is empty if the
-	// watchers watch keys in Space.
+	// If Key is set, all watchers watch only this key, which is not in Space. If Key is empty, they
+	// watch keys in Space.
 	Key []byte
 	// Coalesced is set if a watcher receives only the latest version of a key. Versions that it
 	// skips do not count as lost.

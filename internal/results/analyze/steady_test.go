@@ -33,8 +33,8 @@ func warming(r *rand.Rand, slow, seconds int) *record.Trial {
 func TestSlowStartIsFound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, repeats := range []int{1, 2, 3, 6} {
-		// the number of trials in which the slow start was not found, and in which too many seconds
-		// were cut off
+		// the number of trials in which the slow start was not found, and the number of trials in
+		// which too many seconds were cut off
 		missed, longer := 0, 0
 		for range 100 {
 			slow := 4 + rng.IntN(7)

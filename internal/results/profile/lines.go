@@ -36,7 +36,7 @@ func (p *Profile) Lines() []string {
 	p.methodNotes(note)
 	p.otherNotes(note)
 	note("")
-	note("Run this scenario on a new cluster, or replace the parameter members by endpoints.")
+	note("Run this scenario on a new cluster, or replace the parameter `members` with `endpoints`.")
 	say("name: recorded")
 	say("seed: 1")
 	say("")

@@ -225,7 +225,7 @@ func outageSentence(what string, all []*Fault) string {
 	}
 	switch {
 	case len(ready) == 0:
-		words += "; it was not observed that all members responded again"
+		words += "; quorumbench did not see all members respond again"
 	case len(ready) < len(all):
 		words += fmt.Sprintf("; all members responded and agreed on a leader again %s after the fault began (not observed for %s)", medianAndMax(ready), text.Plural(uint64(len(all)-len(ready)), "other fault"))
 	default:

@@ -30,7 +30,8 @@ type GeneratorOverhead struct {
 	// ReadDelay is the time from when a response arrived until the read call that received it. In
 	// an open loop, OwnDelay and BlockedDelay are the two parts of an operation's lateness.
 	// OwnDelay is the part that the generator caused. BlockedDelay is the part for which the
-	// operation waited for a connection or for the limit on operations in flight.
+	// operation waited because no connection was free or because the limit on operations in flight
+	// was reached.
 	ReadDelay    Times  `json:"lag_ns"`
 	OwnDelay     *Times `json:"own_lateness_ns,omitempty"`
 	BlockedDelay *Times `json:"waiting_ns,omitempty"`
@@ -120,9 +121,9 @@ func (a *GeneratorOverhead) figures() verdict.Added {
 	}
 }
 
-// waitTimes returns quantiles and the mean of the time for which operations waited for a connection
-// or for the limit on operations in flight. The results cover all operations that were sent,
-// although the histogram contains only the operations that waited.
+// waitTimes returns quantiles and the mean of the time for which operations waited because no
+// connection was free or because the limit on operations in flight was reached. The results cover
+// all operations that were sent, although the histogram contains only the operations that waited.
 func waitTimes(d *measure.Disturbance) (times verdict.Times) {
 	sent, some := float64(count(d.OwnDelay)), float64(count(d.BlockedDelay))
 	if some == 0 {

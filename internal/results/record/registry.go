@@ -224,7 +224,7 @@ func costFigures() []Figure {
 		{Name: "sampling-cpu", Field: "sampling_cpu_seconds", Unit: measure.Seconds, Direction: LowerIsBetter, MissingReason: "the CPU time spent collecting samples is unknown",
 			Meaning: "CPU time spent collecting the process and machine samples in machines.csv, summed over all machines. The part spent on the generator's machine is also in `client_cpu_seconds`. Absent if the system does not report CPU time"},
 		{Name: "sampling-share", Column: "sampling_cpu_share", Unit: measure.Share, Direction: LowerIsBetter, MissingReason: "the CPU time spent collecting samples is unknown",
-			Meaning: "`sampling_cpu_seconds` / `seconds`: mean number of CPUs that collecting samples used",
+			Meaning: "`sampling_cpu_seconds` / `seconds`: mean number of CPUs used to collect the samples",
 			readValue: func(t *Trial) Value {
 				if t.SamplingCPUSeconds == nil || t.Seconds <= 0 {
 					return Value{}

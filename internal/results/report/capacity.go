@@ -36,10 +36,10 @@ func capacitiesParts(out layout, all *size.CapacityFindings) {
 	}
 	parameter := text.Line(all.Parameter, text.MaxField)
 	if len(all.All) == 0 {
-		out.addLines("No search over " + parameter + " was started.")
+		out.addLines("No search for a value of " + parameter + " was started.")
 		return
 	}
-	out.addLines(fmt.Sprintf("Capacity over %s, for %s: one search per value", parameter, all.All[0].Objective))
+	out.addLines(fmt.Sprintf("Capacity by %s, for %s: one search for each value", parameter, all.All[0].Objective))
 	out.gap()
 	out.cells(capacitiesTable(all))
 	for _, f := range all.All {
@@ -56,7 +56,7 @@ func CapacitiesTable(all *size.CapacityFindings) *Table {
 		return nil
 	}
 	t := capacitiesTable(all)
-	t.Heading = fmt.Sprintf("Capacity over %s, for %s", all.Parameter, all.All[0].Objective)
+	t.Heading = fmt.Sprintf("Capacity by %s, for %s", all.Parameter, all.All[0].Objective)
 	return t
 }
 

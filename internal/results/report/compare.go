@@ -150,7 +150,7 @@ func compareNotes(c *compare.Comparison) []string {
 		lines = append(lines, fmt.Sprintf("With at least %d rounds, each repeat is compared with the baseline's repeat in the same round, so drift between rounds cancels out. The interval is computed from the ratios of the rounds.", stats.MinRounds))
 	}
 	if c.Run != c.Base {
-		lines = append(lines, "The two runs ran one after the other. If the machines changed in between, the reported change includes this effect, but the interval does not account for it.")
+		lines = append(lines, "The two runs ran one after the other. If the machines changed between the runs, the reported change includes this effect, but the interval does not account for it.")
 	}
 	return append(lines, omittedLines(c)...)
 }

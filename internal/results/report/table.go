@@ -72,7 +72,7 @@ func TableOf(t *analyze.Table) *Table {
 		if t.OmitsRepeats {
 			of = " of the repeats that count (invalid or interrupted repeats, and repeats that lost a worker, do not count)"
 		}
-		out.Notes = append(out.Notes, "Repeated trials show the median"+of+". With an even number of repeats, the slower of the middle two is shown.")
+		out.Notes = append(out.Notes, "For repeated trials, the table shows the median"+of+". With an even number of repeats, the slower of the middle two is shown.")
 	}
 	return out
 }

@@ -90,9 +90,9 @@ func (f *findings) isIncomplete(a wrongResponseKey, guarantee history.Guarantee)
 	return f.notGuaranteed[guarantee] > 0 && len(f.notGuaranteedResponses) == maxFindings
 }
 
-// beginSecondCheck prepares for a second check of the same keys: after this call, the method add
-// ignores findings of the first check. If the first check did not keep all findings of a kind, the
-// method ignores all further findings of that kind.
+// beginSecondCheck prepares f for a second check of the same keys. After this call, f ignores the
+// findings that the first check has already added. If the first check did not keep all findings of
+// a kind, f ignores all further findings of that kind.
 func (f *findings) beginSecondCheck() {
 	f.known = map[wrongResponseKey]bool{}
 	for i := range f.all {

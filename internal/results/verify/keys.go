@@ -107,7 +107,7 @@ func (k *keyChecker) processShownVersion(m shownVersion) {
 		}
 	}
 	if m.cas {
-		return // the version at this revision is a deletion; the method replay reports the compare-and-set
+		return // the version at this revision is a deletion; the method `replay` reports the compare-and-set
 	}
 	k.add(finding{kind: TwoValuesAtRevision, guarantee: history.Snapshot, operationCount: 2, ords: [3]uint32{k.writes[i].ord, m.ord}, revision: m.rev})
 }

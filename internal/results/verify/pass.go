@@ -14,7 +14,7 @@ type pass struct {
 	watchers          *watchers
 	leases            leases
 	locks             locks
-	members           []uint64 // IDs of the members, by the small numbers that the method member returns
+	members           []uint64 // IDs of the members, by the small numbers that the method `member` returns
 	ord, firstPartOrd uint32   // number of the current operation; number of the first part of its transaction
 }
 

@@ -104,7 +104,7 @@ func (k *keyChecker) versionWithWriter(m *shownVersion) version {
 // response contains. It assigns each write to at most one version, and adds a finding if no write
 // remains. If only a successful compare-and-set shows that the version existed,
 // assignIndefiniteWrites adds no finding, because the compare-and-set may have wrongly succeeded on
-// a different version; the method replay checks this.
+// a different version; the method `replay` checks this.
 func (k *keyChecker) assignIndefiniteWrites(unknown []shownVersion) {
 	k.puts.fill(k.indefiniteWrites, false)
 	for i := range unknown {

@@ -6,8 +6,9 @@ import (
 )
 
 // checkWithoutRevisions checks the history of a store that returns no revisions of writes. First,
-// it compares all operations with real time and with the revisions that reads return. Then, for a
-// sample of the keys, it searches for a valid order of the operations on each key.
+// it looks for contradictions between the results of the operations, their times, and the revisions
+// in the responses to reads. Then, for a sample of the keys, it searches for a valid order of the
+// operations on each key.
 func (c *checker) checkWithoutRevisions() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	for part := range parts {

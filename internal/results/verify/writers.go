@@ -112,7 +112,7 @@ func (t *transactions) resolve(ord uint32, rev int64) {
 	t.newlyResolved = append(t.newlyResolved, head)
 }
 
-// siblings returns the keys of the transactions that the method resolve has recorded since the
+// siblings returns the keys of the transactions that the method `resolve` has recorded since the
 // previous call of siblings.
 func (t *transactions) siblings() map[uint64]bool {
 	t.recheckedKeys = map[uint64]bool{}

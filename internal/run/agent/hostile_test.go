@@ -79,15 +79,15 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 		do   func(h host.Host) error
 	}{
 		"has no folder": {[]reply{{Description: &host.Description{}}}, func(h host.Host) error { _, err := h.Describe(ctx); return err }},
-		"the processes differ": {[]reply{{Sample: &host.Sample{Processes: make([]probe.ProcessUsage, 5)}}}, func(h host.Host) error {
+		"not describe the requested processes": {[]reply{{Sample: &host.Sample{Processes: make([]probe.ProcessUsage, 5)}}}, func(h host.Host) error {
 			_, err := h.Sample(ctx, []int{1}, false)
 			return err
 		}},
-		"the ports differ":              {[]reply{{Address: "127.0.0.1", Ports: []int{1, 2, 3}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"ports differ from":             {[]reply{{Address: "evil.example", Ports: []int{1, 2}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"ports differ from the request": {[]reply{{Address: "127.0.0.1", Ports: []int{1, 1 << 20}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
-		"not in the requested parent":   {[]reply{{Path: "/etc/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
-		"the requested parent folder":   {[]reply{{Path: "/d/../d/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"not have a valid address":        {[]reply{{Address: "127.0.0.1", Ports: []int{1, 2, 3}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"valid address and the requested": {[]reply{{Address: "evil.example", Ports: []int{1, 2}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"requested number of valid ports": {[]reply{{Address: "127.0.0.1", Ports: []int{1, 1 << 20}}}, func(h host.Host) error { _, err := h.Ports(ctx, 2); return err }},
+		"not in the requested parent":     {[]reply{{Path: "/etc/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
+		"the requested parent folder":     {[]reply{{Path: "/d/../d/x"}}, func(h host.Host) error { _, err := h.Claim(ctx, "/d"); return err }},
 		"has no ID": {[]reply{{Process: &host.Identity{PID: -1}}}, func(h host.Host) error {
 			_, err := h.Start(ctx, host.Command{})
 			return err

@@ -111,7 +111,7 @@ func TestRefusesOtherLaunches(t *testing.T) {
 		"at most 99 members":               func(c *host.Command) { c.Launch.Members = make([]kv.MemberPlace, 500) },
 		"not in a data folder":             func(c *host.Command) { c.Launch.Members[0].Dir = "/etc/m1" },
 		"not in a data folder of this":     func(c *host.Command) { c.Launch.Members[0].Dir = string(inside) + "/elsewhere/m1" },
-		"and a folder":                     func(c *host.Command) { c.Launch.Members[0].Dir += "/../../../x" },
+		"a folder, and a name":             func(c *host.Command) { c.Launch.Members[0].Dir += "/../../../x" },
 		"is outside the agent's folder":    func(c *host.Command) { c.LogFile = "/etc/cron.d/x" },
 		"on another machine; remove":       func(c *host.Command) { c.Env = append(c.Env, "LD_PRELOAD=/tmp/x.so") },
 		`"QUORUMBENCH_MARK" cannot`:        func(c *host.Command) { c.Env = []string{"QUORUMBENCH_MARK=y"} },

@@ -135,7 +135,7 @@ func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host
 		return host.Sample{}, err
 	}
 	if a.Sample == nil || len(a.Sample.Processes) != len(pids) {
-		return host.Sample{}, h.impossible("the processes differ from the request")
+		return host.Sample{}, h.impossible("it does not describe the requested processes")
 	}
 	if err := text.CheckNumbers(a.Sample); err != nil {
 		return host.Sample{}, h.closeUntrusted(err)
@@ -169,7 +169,7 @@ func (h *remoteHost) MeasureFolders(ctx context.Context, dirs []string) ([]int64
 		return nil, 0, err
 	}
 	if len(a.Sizes) != len(dirs) || a.Cost < 0 || slices.ContainsFunc(a.Sizes, func(n int64) bool { return n < -1 }) {
-		return nil, 0, h.impossible("the folders differ from the request")
+		return nil, 0, h.impossible("it does not have a valid size for each requested folder")
 	}
 	return a.Sizes, a.Cost, nil
 }
@@ -207,7 +207,7 @@ func (h *remoteHost) Ports(ctx context.Context, count int) (*host.Lease, error) 
 	bad := slices.ContainsFunc(a.Ports, func(port int) bool { return port < 1 || port > 65535 })
 	if net.ParseIP(a.Address) == nil || len(a.Ports) != count || bad {
 		st.close()
-		return nil, h.impossible("the ports differ from the request")
+		return nil, h.impossible("it does not have a valid address and the requested number of valid ports")
 	}
 	return &host.Lease{Address: a.Address, Ports: a.Ports, Release: st.close}, nil
 }

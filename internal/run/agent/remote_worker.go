@@ -56,13 +56,13 @@ func (w clockConverter) Clock(ctx context.Context) (time.Time, error) {
 	return w.clock.toLocal(at, requestSent), nil
 }
 
-// maxPrepares is the maximum number of attempts to prepare a load if the worker's clock is set
-// during the preparation.
+// maxPrepares is the maximum number of attempts to prepare a load. An attempt is repeated if the
+// worker's clock was changed during the attempt.
 const maxPrepares = 3
 
 // Prepare implements load.Worker. A load's clock starts at the time of its preparation and
-// continues even if the machine's clock is set later. Prepare therefore tries again if the clock is
-// set during the preparation.
+// continues even if the machine's clock is changed later. Prepare therefore tries again if the
+// clock was changed during the preparation.
 func (w clockConverter) Prepare(ctx context.Context, a *load.Assignment, reports load.Reports) (load.Job, error) {
 	report, record := reports.OnPhaseChange, reports.NewRecorder
 	for range maxPrepares {

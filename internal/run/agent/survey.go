@@ -160,7 +160,7 @@ func (h *remoteHost) RoundTrips(ctx context.Context, address, token string, n in
 		return measure.RoundTrips{}, err
 	}
 	if a.Trips == nil || len(a.Trips.NS) == 0 || len(a.Trips.NS) > n {
-		return measure.RoundTrips{}, h.impossible("the number of round trips differs from the request")
+		return measure.RoundTrips{}, h.impossible("it has no round trips, or more than requested")
 	}
 	if err := text.CheckNumbers(a.Trips); err != nil {
 		return measure.RoundTrips{}, h.impossible(err.Error())

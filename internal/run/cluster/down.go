@@ -158,7 +158,7 @@ func (p *Playground) stop(ctx context.Context, found *liveProcesses) error {
 	return fmt.Errorf("the cluster in %s starts processes faster than quorumbench can kill them", p.Dir)
 }
 
-// killRounds limits how often the method stop searches for processes that were started by other
+// killRounds limits how often the method `stop` searches for processes that were started by other
 // processes before these were killed.
 const killRounds = 5
 

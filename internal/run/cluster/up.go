@@ -71,7 +71,7 @@ func checkVacant(dir string) error {
 
 // tryStart makes one attempt to start the playground. It records each member in the state file
 // before the start of the member, and the member's processes directly after their start. Therefore
-// Down finds all of them even if we are killed in between.
+// Down finds all of them even if we are killed between two of these steps.
 func (p *Playground) tryStart(ctx context.Context, h *host.Local, st store.Store, spec Spec) (_ store.Status, err error) {
 	folder, err := p.create()
 	if err != nil {

@@ -111,8 +111,9 @@ func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	}
 }
 
-// A member is not lost after a slow response, or after several unanswered requests with responses
-// in between. A process that has exited is lost immediately.
+// A member is not lost after a slow response. It is not lost after several unanswered requests
+// either, if it responded to other requests between them. A process that has exited is lost
+// immediately.
 func TestMemberIsLostAfterSilence(t *testing.T) {
 	b := three(t)
 	for k := range 10 {

@@ -102,8 +102,8 @@ func writeBack(ctx context.Context, i *Injector) error {
 }
 
 // whileSuspended suspends all given members, calls the function `do` for each of them, and resumes
-// them. Because no member runs in between, all calls have the same effect on the disks as if they
-// were made at the same moment.
+// them. Because no member runs until all calls have ended, these calls have the same effect on the
+// disks as if they were made at the same moment.
 func (i *Injector) whileSuspended(ctx context.Context, members []string, do func(member string) error) error {
 	var errs []error
 	for _, step := range []func(m string) error{

@@ -22,7 +22,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	}
 	c := &claim{Plan: p, removalObstacle: g.findRemovalObstacle(ctx, &p)}
 	if c.removalObstacle != nil && !p.Keep && !p.Overwrite {
-		return fmt.Errorf("%w, so the load's keys would remain in the running cluster; nothing was written; to let the keys remain, set cleanup: false", c.removalObstacle)
+		return fmt.Errorf("%w, so the load's keys could not be removed from the running cluster afterwards; the load was not started; to start it and keep its keys, set cleanup: false", c.removalObstacle)
 	}
 	err := g.establishClaim(ctx, c)
 	var others *NotEmptyError

@@ -102,7 +102,7 @@ func (e *Echo) serve(c *net.TCPConn, token []byte) {
 func RoundTrips(ctx context.Context, address, token string, n int, limit time.Duration) (r measure.RoundTrips, err error) {
 	key, err := hex.DecodeString(token)
 	if err != nil || len(key) != echoToken || n < 1 || n > maxRoundTrips {
-		return r, fmt.Errorf("cannot measure %d round trips: the number must be from 1 to %d, with a token of %d bytes", n, maxRoundTrips, echoToken)
+		return r, fmt.Errorf("cannot measure %d round trips: the number must be from 1 to %d, and the token must encode %d bytes", n, maxRoundTrips, echoToken)
 	}
 	dialing, stop := context.WithTimeout(ctx, echoIdle)
 	defer stop()

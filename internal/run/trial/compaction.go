@@ -16,7 +16,7 @@ import (
 const compactTimeout = 5 * time.Second
 
 // compact compacts the store's history at intervals until ctx is canceled. A failed compaction does
-// not stop the load; the method notes reports it.
+// not stop the load; the method `notes` reports it.
 func (w *monitor) compact(ctx context.Context) {
 	settings := w.t.Spec.Load.Compact
 	if settings.Interval <= 0 {

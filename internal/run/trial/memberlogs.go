@@ -84,7 +84,7 @@ func (w *monitor) read(ctx context.Context) {
 // also records the sums of events that were counted but not recorded individually.
 func (w *monitor) readLastLogs(ctx context.Context) {
 	if w.listener != nil {
-		w.read(ctx) // the method listen may have stopped in the middle of a batch; the first call of read completes the batch
+		w.read(ctx) // the method `listen` may have stopped in the middle of a batch; the first call of read completes the batch
 		w.read(ctx)
 		for _, h := range w.listener.Overflow() {
 			w.recordEvent(h)

@@ -24,7 +24,7 @@ type monitor struct {
 	out *record.TrialWriter
 	// phases contains the times at which the phases began and the window closed.
 	phases phases
-	// sampler samples the machine. Only the method sample uses the sampler's rows.
+	// sampler samples the machine. Only the method `sample` uses the sampler's rows.
 	sampler *sampler
 	scrapes *metricsRecorder
 	clean   *cleaner

@@ -39,7 +39,7 @@ func newStoreUsage(members []cluster.Member) *storeUsage {
 	u := &storeUsage{isLocal: map[string]bool{}, samples: map[string][]usageSample{}, earlierUsage: map[string]usageSample{}}
 	for _, m := range members {
 		for _, p := range m.Processes() {
-			u.isLocal[p.Name] = true // the method place sets it to false for members on other machines
+			u.isLocal[p.Name] = true // the method `place` sets it to false for members on other machines
 		}
 	}
 	return u

@@ -228,7 +228,8 @@ func (t *stm) endingStage() stage {
 	return ended
 }
 
-// parseLock parses the response to a read of the lock's key, which must be a list with one entry.
+// parseLock parses the response to a read of the lock's key. The response must be a list with one
+// entry.
 func (c *codec) parseLock(body []byte, to *entry) bool {
 	c.buf = c.buf[:0]
 	s, n := httpkv.NewJSONScanner(body), 0

@@ -112,8 +112,8 @@ func TestWatch(t *testing.T) {
 		t.Errorf("begun at an index: %q", got)
 	}
 	// A new leader may not yet know the latest state that was reported. The watcher must not report
-	// a state twice. First test a watcher that knows the earlier state; any number of its queries
-	// may have failed in between.
+	// a state twice. First test a watcher that has reported this state. Since then, any number of
+	// its queries may have failed.
 	noLeader := "HTTP/1.1 500 X\r\nContent-Length: 17\r\n\r\nNo cluster leader"
 	s = watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	again := func(answers ...string) (events []string) {
@@ -129,7 +129,7 @@ func TestWatch(t *testing.T) {
 	if want := []string{"created 7", "b=v at 9", "ended no_leader", "refused no_leader", "refused no_leader", "created 9", "b=w at 11"}; !slices.Equal(got, want) {
 		t.Errorf("after queries that failed: %q, want %q", got, want)
 	}
-	// Then test a new watcher that has a start index and does not know the earlier state.
+	// Then test a new watcher that has a start index and has reported no state.
 	for first, events := range map[string]string{indexed(7, "200 OK", "old"): "created 7", indexed(8, "404 Not Found", ""): "created 8"} {
 		s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 10}, "")
 		got = again(first, indexed(9, "200 OK", "v"), indexed(8, "404 Not Found", ""), indexed(9, "200 OK", "v"), indexed(11, "200 OK", "w"), indexed(12, "404 Not Found", ""), indexed(9, "200 OK", "v"))

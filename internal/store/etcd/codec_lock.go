@@ -119,8 +119,8 @@ func (c *codec) handleLockReply(slot uint32, r *h2.Reply, events []store.Event) 
 
 // handleGrant handles a LockResponse{header: 1, key: 2}. The response does not contain the key's
 // create revision, so the header's revision serves as the fencing token. This is the revision at
-// which the lock was acquired. It increases from each lock holder to the next, because the previous
-// holder's key is deleted in between.
+// which the lock was acquired. It increases from each lock holder to the next, because the deletion
+// of the previous holder's key increases the store's revision.
 func (c *codec) handleGrant(l *lock, b []byte) bool {
 	var head store.Event
 	key, ok := []byte(nil), true

@@ -126,8 +126,8 @@ func (t *stm) explainImpossible(extra *replyExtras, e *store.Event) []byte {
 	return nil
 }
 
-// parseReread parses the responses to the reads in a commit that failed. The reply must contain one
-// response for each pair.
+// parseReread parses the reply to a commit that failed. The server has then read the transaction's
+// keys, and the reply must contain the result of one read for each pair in t.
 func (c *codec) parseReread(t *stm, b []byte) bool {
 	n := 0
 	f := fields{b: b}

@@ -207,7 +207,7 @@ func (p *parser) event() {
 		var err error
 		r.Fault = Postpone
 		if r.Delay, err = duration(word); err != nil {
-			p.fail(begin, "%q is not a fault of a watch event; use lose, duplicate, reorder, invent or a duration such as 5ms", word)
+			p.fail(begin, "%q is not a fault of a watch event; the faults are: lose, duplicate, reorder, invent, or a duration such as 5ms", word)
 		}
 	}
 	r.Every = p.parseEvery()

@@ -53,8 +53,10 @@ func outcomeOf(code jute.Code) kv.Outcome {
 	case jute.ConnectionLoss:
 		return kv.ConnectionLost
 	}
-	// The remaining codes are SystemError, RuntimeInconsistency and DataInconsistency;
-	// MarshallingError, which both processors return; UnknownSession; APIError, which a proxy
-	// returns for any failure; and unknown codes.
+	// The remaining codes are:
+	//   - SystemError, RuntimeInconsistency, DataInconsistency and UnknownSession
+	//   - MarshallingError, which both processors return
+	//   - APIError, which a proxy returns for any failure
+	//   - unknown codes
 	return kv.StoreError
 }

@@ -96,9 +96,9 @@ func TestReportNamesAPercentileBelow100(t *testing.T) {
 	holds(t, w.run(t, "report", dir).exits(t, exitDone), "percentiles above 99.9999667 failed")
 }
 
-// A comparison excludes invalid and interrupted repeats from its medians. It reports how many
-// repeats it excluded, how many changes it tested together, and that repeats on one cluster are not
-// independent.
+// A comparison excludes invalid and interrupted repeats from its medians. It reports the number of
+// repeats that it excluded and the number of changes that it tested together. It also warns that
+// repeats on one cluster are not independent.
 func TestComparisonIgnoresInvalidRepeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -178,7 +178,8 @@ func TestHeatMapShowsTwoModes(t *testing.T) {
 	})
 }
 
-// bands counts the operations around 100 ms, around 2 s, and in between.
+// bands counts the operations that took about 100 ms, those that took about 2 s, and those between
+// the two times.
 type bands struct{ fast, between, slow float64 }
 
 func (b *bands) add(edge, n float64) {

@@ -33,8 +33,8 @@ type Usage struct {
 	Stolen    int64 // CPU steal
 }
 
-// Quiet is a machine that runs a runnable thread almost immediately. Jitter is the mean delay in
-// nanoseconds until the thread runs.
+// Quiet is an idle machine, on which a thread that is ready to run waits only briefly. Jitter is
+// the mean of this wait in nanoseconds.
 type Quiet struct {
 	Jitter float64
 	Seed   uint64

@@ -115,8 +115,8 @@ func NewConn(cfg Config) *Conn {
 // Idle reports whether the connection can send a request now.
 func (c *Conn) Idle() bool { return !c.open && !c.draining }
 
-// Draining reports whether the connection accepts no further requests, because the server announced
-// that it will close the connection, or because the connection failed.
+// Draining returns true if the connection accepts no more requests. In this case, the server has
+// announced that it will close the connection, or the connection has failed.
 func (c *Conn) Draining() bool { return c.draining }
 
 // Out returns the bytes to write. They are valid until the next call of any method of c.

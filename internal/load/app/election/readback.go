@@ -39,8 +39,8 @@ func (b *readBack) listOf(ev *store.Event) *nodeList {
 	return &nodeList{}
 }
 
-// record records the nodes in an office's list that were created in this run. Each such node is
-// recorded as a read of the node.
+// record adds reads to the history: one for each node that is in an office's list and was created
+// by this run.
 func (b *readBack) record(c *chronicle, office uint64, ev *store.Event, o *history.Op) {
 	if o.Kind = kv.Get; ev.Outcome != kv.OK {
 		return

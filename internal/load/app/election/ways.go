@@ -203,7 +203,7 @@ var (
 			func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1} },
 		),
 		newLeaseWay(
-			"a key with a lease, created by a transaction if it does not exist, and watchers", LeaseRace,
+			"a key with a lease (a transaction creates the key if it does not exist), and watchers", LeaseRace,
 			"race for the office", "look", "watch the leader",
 			func(n float64) [NumCalls]float64 {
 				return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1, Drop: n - 1}
@@ -236,7 +236,7 @@ var (
 			func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
 		),
 		newLeaseWay(
-			"keys with leases, ordered by when they were created, and watchers", LeaseQueue,
+			"keys with leases (in the order of their creation), and watchers", LeaseQueue,
 			"campaign", "find the previous candidate", "watch the previous candidate",
 			func(float64) [NumCalls]float64 {
 				return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}

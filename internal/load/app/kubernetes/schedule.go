@@ -70,7 +70,7 @@ func (m *scheduleBuilder) numberObjects() {
 			at += uint32(m.newPods)
 		}
 	}
-	m.objects.First[NumResources] = at // events come last; the method schedule counts them
+	m.objects.First[NumResources] = at // events come last; the method `schedule` counts them
 }
 
 // add adds a call if it becomes due during the load.

@@ -48,7 +48,7 @@ type epollConn struct {
 	notifiesWritable bool   // epoll reports when the socket is writable
 	hasTimestamps    bool   // the system reports when bytes arrived
 	connecting       bool   // connect is in progress; EPOLLOUT will report its end
-	endpoint         string // endpoint to which the method connect is connecting
+	endpoint         string // endpoint to which the method `connect` is connecting
 	cancel           context.CancelFunc
 	secured          *secured
 }

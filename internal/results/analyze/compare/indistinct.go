@@ -51,6 +51,6 @@ func (p *Pair) indistinctSentence(f *Compared) string {
 	if apart > width {
 		return ""
 	}
-	return fmt.Sprintf("The %s of %s differs by %s, but the calibration of this machine with a null server varied by %s between rounds: the machine can explain the difference.",
+	return fmt.Sprintf("The %s of %s differs by %s, but the calibration of this machine with a null server varied by %s between rounds, so the machine alone may have caused the difference.",
 		f.Title, p.Name, text.Duration(apart), text.Duration(width))
 }

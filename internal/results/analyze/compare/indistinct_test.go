@@ -19,7 +19,7 @@ func TestIndistinct(t *testing.T) {
 		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Current: fig(to), Change: analyze.Change{Judgement: stats.Judgement{Word: word}}}
 	}
 	p := &Pair{Name: "put", New: []*record.Trial{now}}
-	const want = "The p50 of put differs by 150 µs, but the calibration of this machine with a null server varied by 200 µs between rounds: the machine can explain the difference."
+	const want = "The p50 of put differs by 150 µs, but the calibration of this machine with a null server varied by 200 µs between rounds, so the machine alone may have caused the difference."
 	if got := p.indistinctSentence(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}

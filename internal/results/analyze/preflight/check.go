@@ -60,8 +60,8 @@ type TripTimes struct {
 	Mean time.Duration
 	// Jitter is the mean difference between two consecutive round trips.
 	Jitter time.Duration
-	// MinP99 is a lower bound of the p99: the share of measurements in which MinP99 is above the
-	// true p99 is at most FalseAlarms. It is 0 if there are too few round trips.
+	// MinP99 is a lower bound of the p99. It exceeds the true p99 with a probability of at most
+	// FalseAlarms. It is 0 if there are too few round trips.
 	MinP99 time.Duration
 	// Loss is the share of the segments that were retransmitted, or -1 if it is unknown.
 	Loss float64

@@ -23,7 +23,8 @@ func sameInterval(t *testing.T, what string, got Interval, value, low, high floa
 	}
 }
 
-// samples calls f with many groups of positive values, including skewed groups.
+// samples generates many groups of positive values, some of them skewed, and passes each group to
+// f.
 func samples(f func(r *rand.Rand, values []float64)) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for n := 2; n < 30; n++ {

@@ -26,7 +26,7 @@ func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
 	if most == 0 || all.Parameter == "" {
 		return Chart{}, false
 	}
-	c := canvas{title: fmt.Sprintf("Capacity over %s, for %s", all.Parameter, of[0].Objective), height: plotHeight + 90}
+	c := canvas{title: fmt.Sprintf("Capacity by %s, for %s", all.Parameter, of[0].Objective), height: plotHeight + 90}
 	s := linear(most, measure.Rate)
 	c.vertical(&s)
 	const width = 100

@@ -21,8 +21,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/helper"
 )
 
-// Clients is the name of this machine's end of the links. The load generator and all other clients
-// run here. The name of every other end is that of its member.
+// Clients is the name of the end of a link that is on this machine, where the load generator and
+// all other clients run. An end at a member has the name of the member.
 const Clients = "clients"
 
 // Link is the set of faults that affect packets in one direction of a link. The zero value is a

@@ -74,7 +74,7 @@ spec:
     - {name: etcd-data, hostPath: {path: "{data}", type: DirectoryOrCreate}}
 `
 
-// podReady matches a pod that is ready, as JSON.
+// podReady matches the JSON of a pod that is ready.
 var podReady = regexp.MustCompile(`"type":"Ready",[^}]*"status":"True"`)
 
 // startStaticEtcd starts etcd in a static pod of the node.
