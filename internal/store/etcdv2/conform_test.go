@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -34,10 +35,10 @@ func fixture() storetest.Fixture {
 }
 
 // awkwardKeys returns unusual keys. All of them are valid UTF-8, because the v2 API's JSON cannot
-// represent other keys.
+// represent other keys. In CI, they contain only some of the 256 characters.
 func awkwardKeys() (keys []string) {
 	for r := range rune(256) {
-		if r != '/' {
+		if r != '/' && (settle.Long() || storetest.SpecialByte(byte(r))) {
 			keys = append(keys, "k"+string(r))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 func listOf(nodes string) string {
@@ -17,6 +18,7 @@ func listOf(nodes string) string {
 }
 
 func TestListsAreRead(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, tc := range []struct {
 		name, list string
 		want       []removal
@@ -38,6 +40,7 @@ func TestListsAreRead(t *testing.T) {
 }
 
 func TestInvalidListsAreReported(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for list, want := range map[string]string{
 		"": "not a list", "[]": "not a list", "null": "not a list", `{"node":[]}`: "not a list", `{"node":{"nodes":{}}}`: "not a list",
 		`{"node":{"nodes":[{"key":"/f/a"}`:                         "not a list",
@@ -66,6 +69,7 @@ func repeated(text string, times int) io.Reader {
 // TestLongListsHavePages checks that a list of any length can be read if each token is short, and
 // that the size of a page is limited.
 func TestLongListsHavePages(t *testing.T) {
+	settle.SkipUnderRace(t)
 	open := `{"node":{"nodes":[{"key":"/f/a"}`
 	p := page{prefix: "f/a"}
 	values := `,{"key":"/f/b","value":"` + strings.Repeat("v", 1<<20) + `"}`
@@ -82,6 +86,7 @@ func TestLongListsHavePages(t *testing.T) {
 // TestPagesAreRemoved checks that DeletePrefix removes page after page, and that it stops if the
 // server does not remove the keys.
 func TestPagesAreRemoved(t *testing.T) {
+	settle.SkipUnderRace(t)
 	const name = 900 << 10 // length of a name; ten such names fill a page
 	for _, removes := range []bool{true, false} {
 		left := 25

@@ -25,13 +25,12 @@ func Conform(t *testing.T, f Fixture) {
 		c.run("lost connections", c.lostConnections)
 		c.run("administration", c.administration)
 		c.run("from elsewhere", c.checkDialFunction)
+		if c.can.Has(kv.Users) {
+			c.run("user", c.checkUser)
+		}
 	})
-	can := f.Store.Capabilities()
-	if can.Has(kv.TLS) {
+	if f.Store.Capabilities().Has(kv.TLS) {
 		t.Run("tls", func(t *testing.T) { testTLS(t, f) })
-	}
-	if can.Has(kv.Users) {
-		t.Run("user", func(t *testing.T) { testUser(t, f) })
 	}
 	t.Run("three members", func(t *testing.T) { threeMembers(t, f) })
 }

@@ -16,11 +16,17 @@ import (
 // admin returns the store's Admin and closes it at the end of the test.
 func (c *conformer) admin() store.Admin {
 	c.t.Helper()
-	a, err := c.Store.Admin(c.access)
+	return c.adminOf(c.t, c.access)
+}
+
+// adminOf returns the Admin for the given access settings and closes it at the end of the test.
+func (f *Fixture) adminOf(t *testing.T, access store.Access) store.Admin {
+	t.Helper()
+	a, err := f.Store.Admin(access)
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
-	c.t.Cleanup(func() { _ = a.Close() })
+	t.Cleanup(func() { _ = a.Close() })
 	return a
 }
 
@@ -246,14 +252,18 @@ func testTLS(t *testing.T, f Fixture) {
 	}
 }
 
-// testUser tests that the cluster serves a user who has the required permissions, and that it
-// refuses users with a wrong password or none.
-func testUser(t *testing.T, f Fixture) {
+// checkUser tests that a cluster with authentication serves a user who has the required
+// permissions, and that it refuses users with a wrong password or none. The conformer's own server
+// has no authentication.
+func (c *conformer) checkUser() {
+	t, f := c.t, c.Fixture
 	s := f.Start(t, Options{User: true})
 	if s == nil {
 		t.Skip("the fixture has no server with authentication")
 	}
-	c := newConformer(t, f, s.Access)
+	withoutAuth := c.access
+	withoutAuth.User, withoutAuth.Password = "somebody", "secret"
+	c = newConformer(t, f, s.Access)
 	c.want(kv.OK, Put("user", []byte("v")))
 	for _, level := range c.levels {
 		if e := c.want(kv.OK, Get("user", level)); !bytes.Equal(e.Value, []byte("v")) {
@@ -267,7 +277,7 @@ func testUser(t *testing.T, f Fixture) {
 	if got, err := a.Members(t.Context()); err != nil || len(got) != 1 {
 		t.Errorf("members %v: %v", got, err)
 	}
-	if why, plain := uncheckedReason(t, a), uncheckedReasonWithoutAuth(t, f); why != "" && why != plain || plain == "" {
+	if why, plain := uncheckedReason(t, a), uncheckedReason(t, f.adminOf(t, withoutAuth)); why != "" && why != plain || plain == "" {
 		t.Errorf("the user is not checked: %q, and without authentication: %q", why, plain)
 	}
 	for _, a := range s.Denied {
@@ -292,20 +302,6 @@ func uncheckedReason(t *testing.T, a store.Admin) string {
 		t.Error(err)
 	}
 	return why
-}
-
-// uncheckedReasonWithoutAuth does the same as uncheckedReason, but for a server without
-// authentication.
-func uncheckedReasonWithoutAuth(t *testing.T, f Fixture) string {
-	t.Helper()
-	access := f.Start(t, Options{}).Access
-	access.User, access.Password = "somebody", "secret"
-	a, err := f.Store.Admin(access)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = a.Close() }() // nothing can be lost: the Admin sends no further requests
-	return uncheckedReason(t, a)
 }
 
 // threeMembers tests a cluster of three members. Every member must respond at every consistency
