@@ -111,7 +111,7 @@ func TestLiveMutexSeparatesTransactions(t *testing.T) {
 	l := startLive(t, nil, false)
 	l.fillAccounts(t)
 	var all sync.WaitGroup
-	const ours = 60
+	const ours = 30
 	lockers := []*locker{
 		newLocker(t, l, kv.LockClient, 4, ours, 1),
 		newLocker(t, l, kv.LockClient, 3, ours, 2),
@@ -133,7 +133,7 @@ func TestLiveMutexSeparatesTransactions(t *testing.T) {
 		}
 		all.Go(func() {
 			r, m := rand.New(rand.NewPCG(7, uint64(worker))), concurrency.NewMutex(session, lockedBy)
-			for range 20 {
+			for range 10 {
 				if err := l.transferUnder(t, m, r); err != nil {
 					t.Error(err)
 					return

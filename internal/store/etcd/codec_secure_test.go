@@ -47,7 +47,7 @@ func TestLiveMutualTLS(t *testing.T) {
 	l := startLive(t, files, true)
 	a := store.Access{Endpoints: []string{l.endpoint}, TLS: files.client(t)}
 	f := fixture()
-	f.Keys = f.Keys[:10]
+	f.Keys, f.Values = f.Keys[:10], f.Values[:8]
 	storetest.Operations(t, f, a)
 	a.TLS.Certificates = nil
 	if e, err := storetest.Dial(t, New(), a).Try(storetest.Put("k", nil)); err == nil {

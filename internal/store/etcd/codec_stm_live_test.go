@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 var isolations = map[kv.Isolation]concurrency.Isolation{
@@ -41,7 +42,7 @@ func edit(_ int, value, read, write []byte) []byte {
 // of the codec and of the official client. At levels that compare versions, the sum of all
 // accounts must stay constant, and transactions with conflicts must be retried.
 func TestLiveSTMConservesTheSum(t *testing.T) {
-	for _, iso := range []kv.Isolation{kv.RepeatableReads, kv.Serializable, kv.SerializableSnapshot} {
+	for _, iso := range settle.Sample(t, 1, []kv.Isolation{kv.RepeatableReads, kv.Serializable, kv.SerializableSnapshot}) {
 		t.Run(iso.String(), func(t *testing.T) {
 			l, w := dialLive(t)
 			l.fillAccounts(t)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // TestRepliesEqualEtcds sends the same requests to etcd and to the null server. It compares all
@@ -37,7 +38,11 @@ func TestRepliesEqualEtcds(t *testing.T) {
 	requests = append(requests, &pb.RangeRequest{ // checks a limit together with a sort target but without a sort order
 		Key: []byte("a"), RangeEnd: []byte{0}, Limit: 1, SortTarget: pb.RangeRequest_CREATE,
 	})
-	for i := range 3000 {
+	count := 800
+	if settle.Long() {
+		count = 3000
+	}
+	for i := range count {
 		var request proto.Message
 		if i < len(requests) {
 			request = requests[i]

@@ -37,7 +37,7 @@ func background(t *testing.T) context.Context {
 	return ctx
 }
 
-// awkwardKeys returns one key for each single byte, a key that contains all bytes, and a long key.
+// awkwardKeys returns keys of a single byte, a key that contains all bytes, and a long key.
 func awkwardKeys() []string {
 	return append(storetest.KeysOfBytes("", ""), string(storetest.EveryByte()), string(make([]byte, 1000)))
 }
