@@ -91,8 +91,11 @@ func drawn(r *rand.Rand) shape {
 // Throughput, operations in flight and counts do not depend on the number of event loops that drive
 // a load.
 func TestNumberOfLoopsChangesNothing(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 8))
-	for range settle.RandomCases(24, 3) {
+	r, cases := rand.New(rand.NewPCG(8, 8)), settle.RandomCases(8, 1)
+	if settle.Long() {
+		cases = 24
+	}
+	for range cases {
 		s := drawn(r)
 		one := s.run(t, 1)
 		for _, loops := range []int{2, 4, 8} {
@@ -125,14 +128,15 @@ func checkSame(t *testing.T, s shape, loops int, what string, got, want, slack f
 // If one loop has two connections and another has three, they share a total number of operations in
 // the same way as one loop with five connections.
 func TestUnequalLoopsShareATotal(t *testing.T) {
+	settle.SkipUnderRace(t)
 	l := closed(5, 50, 0)
-	l.Warmup, l.Total = 0, 100_000
+	l.Warmup, l.Total = 0, 30_000
 	s := shape{load: l, members: 1, server: func() simulate.Server {
 		return &simulate.Delaying{Times: simulate.ResponseTimes{Median: 1e6}}
 	}}
 	for _, loops := range []int{1, 2, 4} {
 		m := s.run(t, loops)
-		if m.Due != 100_000 || m.Succeeded() != 100_000 {
+		if m.Due != 30_000 || m.Succeeded() != 30_000 {
 			t.Errorf("%d loops: due %d, succeeded %d", loops, m.Due, m.Succeeded())
 		}
 		near(t, "clients at work", m.MeanInFlight, 50, 0.01)
@@ -190,6 +194,7 @@ func (c closing) Serve(at int64, endpoint string, r simulate.Request) (int64, kv
 // how many loops drive the load. A client whose operation was refused rests without an operation in
 // flight.
 func TestRefusedClientsRestInAllLoops(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, loops := range []int{1, 2, 4} {
 		l := closed(5, 50, 10*time.Second)
 		s := shape{load: l, members: 1, server: func() simulate.Server {

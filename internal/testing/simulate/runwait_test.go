@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
@@ -22,6 +23,7 @@ func (m *sharedAndStopped) Wake(at int64) int64    { return m.stops.Run(m.Shared
 // added time: run queue wait, and time during which the thread was stopped or its virtual CPU was
 // stolen.
 func TestRunQueueWaitIsDistinguished(t *testing.T) {
+	settle.SkipUnderRace(t)
 	still := simulate.Quiet{Jitter: 5_000, Seed: 3}
 	stops := func(steal bool) simulate.Interrupted {
 		return simulate.Interrupted{Quiet: still, Spans: simulate.RandomSpans(1e9, 100e6, 5), Steal: steal}

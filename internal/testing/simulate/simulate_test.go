@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
@@ -54,6 +55,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 }
 
 func TestServersHaveTheirTimes(t *testing.T) {
+	settle.SkipUnderRace(t)
 	delaying := func() simulate.Server {
 		return &simulate.Delaying{Times: simulate.ResponseTimes{Median: 2e6, Spread: 0.2, Seed: 3}}
 	}
