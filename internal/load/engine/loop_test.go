@@ -215,6 +215,7 @@ func stalls(from, to int64) func(s *sim, conn int, request []byte) {
 // A closed loop sends fewer operations during a stall, so its percentiles hide the stall. The
 // longest gap shows it.
 func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
+	settle.SkipUnderRace(t)
 	b := newBench(4, 10, closed(5*secondNS))
 	b.serve = stalls(4*secondNS, 4.8*secondNS)
 	b.run(t)
@@ -228,6 +229,7 @@ func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
 // If the loop pauses at the start or the end of its window, operations in flight are counted only
 // for the time inside the window.
 func TestInFlightIsCountedOnlyInTheWindow(t *testing.T) {
+	settle.SkipUnderRace(t)
 	b := newBench(4, 40, warm(closed(secondNS)), closed(2*secondNS))
 	pauses := [][2]int64{{2.9e9, 500 * millisecond}, {4.9e9, 200 * millisecond}}
 	b.at = func(s *sim) {
@@ -242,6 +244,7 @@ func TestInFlightIsCountedOnlyInTheWindow(t *testing.T) {
 
 // A stall at the end of the warm-up or at the end of the window loses no operation.
 func TestStallAcrossWindowEnds(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for name, phases := range map[string][]Phase{
 		"open":   {warm(open(500, 2*secondNS)), open(500, 3*secondNS)},
 		"closed": {warm(closed(2 * secondNS)), closed(3 * secondNS)},
@@ -304,6 +307,7 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 // In each second, an open loop sends exactly the operations that its schedule contains for that
 // second, each at its due time.
 func TestOpenLoopKeepsItsRate(t *testing.T) {
+	settle.SkipUnderRace(t)
 	b := newBench(4, 0, warm(open(5000, secondNS/2)), open(5000, 3*secondNS)).run(t)
 	if b.totals.Due != 15_000 || b.totals.Lateness.TotalCount() != 15_000 || b.totals.Outcomes[kv.OK] != 15_000 {
 		t.Errorf("due %d, outcomes %v", b.totals.Due, b.totals.Outcomes)
@@ -366,6 +370,7 @@ func TestConnectionBlockedByLateReplyIsReplaced(t *testing.T) {
 }
 
 func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
+	settle.SkipUnderRace(t)
 	b := newBench(2, 20, closed(6*secondNS))
 	b.cfg.Timeout = secondNS
 	b.dial = func(s *sim, conn int, _ string) error {

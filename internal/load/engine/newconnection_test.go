@@ -7,6 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // brief returns a bench in which each operation has its own connection. The bench adds the number
@@ -24,6 +25,7 @@ func brief(clients int, dials *int, phases ...Phase) *bench {
 // An operation's service time includes the time to connect: 10 µs to connect, 10 µs for a message
 // in each direction, and 1 ms in the server.
 func TestEachOperationHasItsConnection(t *testing.T) {
+	settle.SkipUnderRace(t)
 	dials := 0
 	b := brief(20, &dials, closed(2*secondNS)).run(t)
 	near(t, "mean service time", b.totals.MergedCell().Service.Mean(), 1_030_000, 0.001)
@@ -88,6 +90,7 @@ func (c sessionCodec) Close() {
 // response time includes this wait, because it starts when the client becomes free. The service
 // time does not include the wait, because it starts when connecting begins.
 func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for name, answers := range map[string]bool{"the server ends it": true, "the server does not": false} {
 		t.Run(name, func(t *testing.T) {
 			dials, ended := 0, 0
@@ -129,6 +132,7 @@ func TestSessionsEndBeforeTheNextConnection(t *testing.T) {
 // If no server listens, an operation waits until its timeout, while the loop redials several times.
 // Then the operation fails with a definite error whose text contains the reason.
 func TestRefusedConnectionsDoNotSpin(t *testing.T) {
+	settle.SkipUnderRace(t)
 	dials := 0
 	b := brief(10, &dials, closed(6*secondNS))
 	b.cfg.Timeout = secondNS
@@ -198,6 +202,7 @@ func TestOperationIsNotSentDuringAnEndlessHandshake(t *testing.T) {
 // After a leader change, new connections go to the new leader, and operations in flight complete on
 // their old connections.
 func TestNewConnectionsGoToTheNewLeader(t *testing.T) {
+	settle.SkipUnderRace(t)
 	dials := 0
 	b := brief(6, &dials, closed(3*secondNS))
 	to := map[string]int{}

@@ -213,6 +213,7 @@ func TestCountsAnyBacklogAtOnce(t *testing.T) {
 // A load far above the store's capacity closes its window in time, and counting the backlog does
 // not delay the operations in flight.
 func TestOverloadEndsInTime(t *testing.T) {
+	settle.SkipUnderRace(t)
 	b := newBench(2, 0, warm(open(1e9, secondNS)), open(1e9, 2*secondNS))
 	b.cfg.MaxInFlight = 100
 	b.cfg.Source = &mixed{share: 1}

@@ -6,6 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // After a partial write, an operation counts as sent only if the connection accepted its bytes. The
@@ -40,6 +41,7 @@ func (g *gets) Shares(measure.Phase) []Share {
 // In closed and open loops, an operation that was never written is counted under the kind that it
 // would have had.
 func TestNotSentHasItsKind(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for name, phase := range map[string]Phase{"closed": closed(6 * secondNS), "open": open(100, 6*secondNS)} {
 		for _, brief := range []bool{false, true} {
 			b := newBench(2, 4, phase)

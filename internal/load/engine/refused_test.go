@@ -50,6 +50,7 @@ func TestRefusedClientsRest(t *testing.T) {
 // A client's next operation begins as soon as the client's rest has ended, even if the loop wakes
 // up late. So no part of a client's time is counted twice.
 func TestClientTimeIsCountedOnce(t *testing.T) {
+	settle.SkipUnderRace(t)
 	b := newBench(1, 1, warm(closed(secondNS)), closed(5*secondNS))
 	n := 0
 	b.serve = func(s *sim, conn int, request []byte) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // movingBench is a bench whose load moves from "server" to "new" at moveAt. "server" stops replying
@@ -69,6 +70,7 @@ func (m *movingBench) run(t *testing.T) *movingBench {
 }
 
 func TestRetargetMovesConnections(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := newMovingBench(3, 9, closed(3*secondNS))
 	m.moveAt = 3e9
 	m.run(t)
@@ -102,6 +104,7 @@ func TestKeysOfAMovedConnectionMayEnd(t *testing.T) {
 // A member that hangs delays only the operations that it has already received. Operations that are
 // due after the move complete at once, whatever the timeout is.
 func TestMoveFromAMuteMemberRestoresService(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := newMovingBench(3, 0, open(1000, 20*secondNS))
 	m.muteAt, m.moveAt = 3e9, 3.5e9
 	m.run(t)
@@ -135,6 +138,7 @@ func TestOperationsAtAMuteMemberDoNotBlockTheNextMember(t *testing.T) {
 // A mute member blocks clients of a closed loop. The load counts these clients, and records the
 // longest time for which a client was blocked.
 func TestMuteMemberHoldsClients(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := newMovingBench(3, 9, closed(20*secondNS))
 	m.muteAt, m.moveAt = 3e9, 3.5e9
 	m.run(t)
@@ -149,6 +153,7 @@ func TestMuteMemberHoldsClients(t *testing.T) {
 
 // A move cancels a dial that hangs. The next dial does not wait for the backoff of the last dial.
 func TestMoveCancelsAHangingDial(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := newMovingBench(1, 0, open(1000, 10*secondNS))
 	m.moveAt = 6e9
 	cut := false
@@ -194,6 +199,7 @@ func TestTimeoutsBelongToTheTermInWhichTheyWereSent(t *testing.T) {
 
 // Watchers move with their place: each watcher is created once more, and no event arrives twice.
 func TestWatchersMoveWithTheirPlace(t *testing.T) {
+	settle.SkipUnderRace(t)
 	w := newWatchBench(t, 1, 3, open(1000, 2*secondNS))
 	collector := measure.NewCollector(1)
 	w.cfg.Deliver = func(s *measure.Second) { collector.Add(0, s) }
@@ -219,6 +225,7 @@ func TestWatchersMoveWithTheirPlace(t *testing.T) {
 // The changes in the number of connections are recorded by endpoint, for connections that were lost
 // and for connections that moved.
 func TestLinkChangesAreRecorded(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := newMovingBench(3, 9, closed(5*secondNS))
 	m.moveAt = 5e9
 	cut := false

@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // If each connection accepts only one operation at a time, as in HTTP/1.1, and all connections are
 // busy, operations that are due wait for a connection. This wait is not the generator's lateness.
 func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
+	settle.SkipUnderRace(t)
 	b := newBench(2, 0, warm(open(1000, secondNS)), open(1000, 4*secondNS))
 	b.room = 1 // each operation takes 2.5 ms, so the 2 connections can do 800 of 1000 per second
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2_490_000, reply(request, kv.OK)) }

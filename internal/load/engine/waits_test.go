@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // placed is a Source in which every tenth operation depends on the previous one, and every third
@@ -49,6 +50,7 @@ func (p *placed) ConnectionIndex(n uint64) int {
 // operations per second as its connections can carry. All operations wait for a connection, and all
 // of them are sent.
 func TestEachOperationOfARecordingIsSent(t *testing.T) {
+	settle.SkipUnderRace(t)
 	const operations = 5000
 	var at []int64
 	for n := range operations {

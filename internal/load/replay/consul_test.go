@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/replay"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 func consulClient(t *testing.T, address string) *api.Client {
@@ -30,7 +31,11 @@ func TestGuardsHoldAgainOnConsul(t *testing.T) {
 	st := consul.New()
 	address := member(t, st, &consul.Settings{LogLevel: "warn"})
 	direct := consulClient(t, address)
-	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
+	for _, name := range settle.Sample(t, 1, []string{"plain", "hashed"}) {
+		redactor := &call.Redactor{}
+		if name == "hashed" {
+			redactor = call.NewRedactor()
+		}
 		t.Run(name, func(t *testing.T) {
 			for i := range 5 { // these keys exist before the recording
 				put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")

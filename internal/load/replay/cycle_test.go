@@ -128,7 +128,7 @@ func cycle(p *Plan) []int32 {
 // itself, no matter how long responses take.
 func TestNoCallWaitsForItself(t *testing.T) {
 	for _, revisions := range []bool{false, true} {
-		for seed := range uint64(settle.RandomCases(3000, 300)) {
+		for seed := range uint64(settle.RandomCases(3000, 30)) {
 			m := &model{revisions: revisions, keys: map[string]int64{}, responses: map[string][]answer{}, Rand: rand.New(rand.NewPCG(seed, 1))}
 			p, order := &Plan{}, map[*call.Call]int{}
 			for n := range 30 {

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/replay"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // v2 is a client of etcd's v2 API.
@@ -68,7 +69,11 @@ func TestGuardsHoldAgainOnEtcdV2(t *testing.T) {
 	st := etcdv2.New()
 	address := member(t, st, nil)
 	direct := newV2(t, address)
-	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
+	for _, name := range settle.Sample(t, 1, []string{"plain", "hashed"}) {
+		redactor := &call.Redactor{}
+		if name == "hashed" {
+			redactor = call.NewRedactor()
+		}
 		t.Run(name, func(t *testing.T) {
 			for i := range 5 { // these keys exist before the recording
 				direct.ask("PUT", fmt.Sprintf("registry/k%d", i), "", "value=earlier")

@@ -46,6 +46,7 @@ func written(size int) call.Part {
 // If a small recording describes a larger load than a scenario may contain, Read returns a
 // one-sentence error before it allocates memory.
 func TestRefusesSmallRecordingsWithLargeContent(t *testing.T) {
+	settle.SkipUnderRace(t)
 	one := func(parts ...call.Part) func(int) call.Call {
 		return func(i int) call.Call {
 			return call.Call{At: int64(i) * 1000, Duration: 1000, Conn: 1, Method: "KV/Put", Parts: parts}

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // The test records a compaction and two watchers of etcd's official client, and then replays them.
@@ -20,7 +21,11 @@ import (
 func TestWatchersReceiveTheirEventsAgain(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	st := etcd.New()
-	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
+	for _, name := range settle.Sample(t, 1, []string{"plain", "hashed"}) {
+		redactor := &call.Redactor{}
+		if name == "hashed" {
+			redactor = call.NewRedactor()
+		}
 		t.Run(name, func(t *testing.T) {
 			var received int
 			path := relayed(t, st, from, redactor, func(relay string) {

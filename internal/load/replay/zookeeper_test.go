@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 var open = zk.WorldACL(zk.PermAll)
@@ -38,7 +39,11 @@ func TestGuardsHoldAgainOnZooKeeper(t *testing.T) {
 			}
 		}
 	}
-	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
+	for _, name := range settle.Sample(t, 1, []string{"plain", "hashed"}) {
+		redactor := &call.Redactor{}
+		if name == "hashed" {
+			redactor = call.NewRedactor()
+		}
 		t.Run(name, func(t *testing.T) {
 			path := relayed(t, st, address, redactor, func(relay string) { changeZooKeeper(t, relay, name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
