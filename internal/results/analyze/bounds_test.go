@@ -3,11 +3,14 @@ package analyze
 import (
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // If there are no other causes, a closed loop is limited by its clients, and an open loop is not
 // limited.
 func TestBounds(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := shape{seed: 8, seconds: 5, perSecond: 100, idle: -1}.record(t)
 	l := FindLimits(&m.run.Trials[0])
 	b, _ := l.Bounds()

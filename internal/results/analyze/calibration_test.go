@@ -7,6 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // timesOf returns a distribution in which all percentiles are ns nanoseconds.
@@ -102,6 +103,7 @@ func TestLimitsOfGeneratorOfFewOperations(t *testing.T) {
 }
 
 func TestLimitsOfGeneratorExplainsErrors(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for want, spoil := range map[string]func(*record.Run){
 		"the load one-client against the null server has no result; calibrate again": func(r *record.Run) { *r = record.Run{} },
 		"the load paced against the null server did not complete; calibrate again":   func(r *record.Run) { r.Trials[2].State = record.Interrupted },

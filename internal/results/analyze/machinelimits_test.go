@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -167,6 +168,7 @@ func TestSpikesAreExplainedByMachines(t *testing.T) {
 // A gap in the samples, a replaced process and a reset counter appear as gaps in the charts. A
 // figure that is always 0 is not drawn.
 func TestChartsOfMachinesHaveGaps(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := shape{seconds: 12, perSecond: 50, idle: -1}.record(t)
 	m.run.ReadEvents(m.dir)
 	trial := &m.run.Trials[0]

@@ -39,6 +39,7 @@ func equalOrNaN(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNa
 // If each column is one second wide, the charts show exactly the values in the timeline, including
 // the warm-up and gaps.
 func TestOverTimeIsTheTimeline(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := shape{seed: 3, seconds: 20, perSecond: 20_000, failures: 0.001, open: true, idle: 5, skip: []int{7, 8}}.record(t)
 	o := overTime(t, m, 1000)
 	if o.Grid.From != -1 || o.Grid.Width != 1 || o.Grid.Columns != 21 {
@@ -148,6 +149,7 @@ func TestHeatMapRows(t *testing.T) {
 // A curve ascends, agrees with the percentiles in the table, ends at the slowest operation, and
 // marks the points that have fewer than ten operations above them.
 func TestPercentileCurve(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := shape{seed: 5, seconds: 10, perSecond: 5000, open: true, idle: -1}.record(t)
 	c := overTime(t, m, 100).Curves[0]
 	last := 0.0

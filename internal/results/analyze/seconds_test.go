@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // The seconds contain every recorded operation, and their sum equals the whole window. This is true
 // for closed and open loops, with failures, with an idle second, and if the last second is
 // incomplete.
 func TestSecondsAddUpToTheWindow(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for seed, s := range []shape{
 		{seconds: 4, perSecond: 3000, idle: -1},
 		{seconds: 3.4, perSecond: 3000, failures: 0.02, idle: 1},

@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -83,6 +84,7 @@ func missedBy(t *testing.T, m *made, texts ...string) string {
 }
 
 func TestThresholdsOnARecord(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := shape{seed: 1, seconds: 8, perSecond: 30_000, failures: 0.005, idle: -1}.record(t)
 	trial := &m.run.Trials[0]
 	// the generated data do not follow Little's law
@@ -165,6 +167,7 @@ func TestDisturbancesThatMayExplainAMiss(t *testing.T) {
 
 // A percentile in the result equals the percentile that is computed from the histograms.
 func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, open := range []bool{false, true} {
 		m := shape{seed: 9, seconds: 3, perSecond: 9000, failures: 0.01, idle: -1, open: open}.record(t)
 		trial := &m.run.Trials[0]

@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -71,6 +72,7 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 }
 
 func TestThresholdsOnWatchEvents(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m, _, _, _ := watchedRun(t, 1, 0)
 	if got := missedBy(t, m, "watch-p50>1us", "watch-p99<1s", "watch-max<10s", "watch-events>29_999", "watch-lost<=0", "watch-lost<0.1%", "watched:watch-reordered<=2",
 		"watch-duplicated<=3", "watch-delivered>=120000", "watch-expected<=120000", "watch-sent-p99<1s", "watch-creation-p99<10ms", "watch-resubscribed<2", "watch-ended<=0"); got != "" {
@@ -113,6 +115,7 @@ func TestThresholdsOnWatchEvents(t *testing.T) {
 // histograms. Otherwise, the percentile is computed from the histograms. Events in the warm-up are
 // excluded.
 func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for seed := range uint64(3) {
 		m, due, sent, creation := watchedRun(t, seed, 7*seed)
 		trial := &m.run.Trials[0]

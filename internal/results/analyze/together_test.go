@@ -125,6 +125,7 @@ func TestChartsByWritesShowPerSecondMeans(t *testing.T) {
 // Trials of a single store are not combined. Reads have no charts by writes. If there are many
 // trials with different loads, each store is drawn with its fastest trial.
 func TestChartGroupsCombineStores(t *testing.T) {
+	settle.SkipUnderRace(t)
 	short := shape{seed: 5, seconds: 3, perSecond: 500, idle: -1}
 	a, b, c := ofStore(t, short, "etcd", 1), ofStore(t, short, "etcd", 2), ofStore(t, short, "consul", 3)
 	if found := GroupForCharts([]*OverTime{a, b}); len(found) != 0 {
@@ -163,6 +164,7 @@ func TestChartGroupsCombineStores(t *testing.T) {
 // The curves by role and the curves by member cover the same operations. Each operation is counted
 // once.
 func TestCurvesByRoleAndMember(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m := shape{seed: 8, seconds: 8, perSecond: 2000, failures: 0.02, open: true, idle: -1}.record(t)
 	m.run.ReadEvents(m.dir)
 	one := &m.run.Trials[0]

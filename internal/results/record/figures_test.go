@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // fullTrial returns a trial that has every possible figure.
@@ -38,6 +39,7 @@ func fullTrial(t *testing.T) *Trial {
 // The value of each figure in the registry equals the number under its key in the trial's JSON
 // object.
 func TestFiguresEqualTheJSONObject(t *testing.T) {
+	settle.SkipUnderRace(t)
 	trial := fullTrial(t)
 	text, err := json.Marshal(trial)
 	must(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // hdrHistogramJar is the path, in the user's cache folder, at which `make hdrhistogram` installs
@@ -50,6 +51,7 @@ func processLog(t *testing.T, log string, args ...string) string {
 // HdrHistogram's Java tools can read an unmodified latency.hlog. They find the tags, and report the
 // same percentiles, counts and maxima for each tag.
 func TestJavaReadsTheHistogramLog(t *testing.T) {
+	settle.SkipUnderRace(t)
 	l := newLoad(7, 0, true)
 	l.phase(measure.Warmup, 1, 200)
 	l.phase(measure.Measured, 20, 3000)

@@ -124,6 +124,7 @@ func TestBadJournalIsReported(t *testing.T) {
 // The maximum size of a run.json depends on the number of trials in it, and this number is also
 // limited.
 func TestRunFileSizeIsLimitedByItsTrials(t *testing.T) {
+	settle.SkipUnderRace(t)
 	trial := []byte(`{"schema":"` + TrialSchema + `","notes":["` + strings.Repeat("n", 14<<10) + `"]},`)
 	head := `{"schema":"` + RunSchema + `","trials":[`
 	many := append([]byte(head), bytes.Repeat(trial, 60)...)

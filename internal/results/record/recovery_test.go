@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // played is a simulated window with two members, whose throughput is a given function of time.
@@ -134,6 +135,7 @@ func TestFailuresDuringAFault(t *testing.T) {
 // If a fault causes no outage, none is reported, and throughput counts as recovered at the start of
 // the fault.
 func TestReportsNoOutageWithoutOne(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		drift := 0.0

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // cutOff returns the directory of a run that was killed during the third of its trials. No process
@@ -64,6 +65,7 @@ func rawTrials(t *testing.T, dir string) (all []string) {
 }
 
 func TestResumedRunKeepsCompletedTrials(t *testing.T) {
+	settle.SkipUnderRace(t)
 	dir := cutOff(t)
 	put, before := filepath.Join(dir, "trial-01-put"), rawTrials(t, dir)
 	was := listFiles(t, put)
@@ -161,6 +163,7 @@ func TestResumedRunIncludesTheJournal(t *testing.T) {
 // If another program may have created the directory, Resume rejects the directory before any file
 // in it changes.
 func TestResumeRejectsUnsuitableRuns(t *testing.T) {
+	settle.SkipUnderRace(t)
 	change := func(t *testing.T, dir string, with func(*Run)) {
 		run, err := Open(dir)
 		must(t, err)
@@ -207,6 +210,7 @@ func TestResumeRejectsUnsuitableRuns(t *testing.T) {
 
 // If incompleteFolder already contains files, none of them is overwritten.
 func TestResumeOverwritesNothing(t *testing.T) {
+	settle.SkipUnderRace(t)
 	dir := cutOff(t)
 	must(t, os.WriteFile(filepath.Join(dir, incompleteFolder), nil, fileMode))
 	r, err := Resume(dir)

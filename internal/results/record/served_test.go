@@ -6,6 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 var threeMembers = []Member{
@@ -90,6 +91,7 @@ func TestByMember(t *testing.T) {
 // window. If they come back, and there is no whole second between the loss and the return,
 // WhileLost is null.
 func TestServiceWhileLostHasBounds(t *testing.T) {
+	settle.SkipUnderRace(t)
 	m, a := lossOf()
 	links := func() *MemberConnections {
 		return NewTrial(conditions(), Observed{Members: threeMembers, DoneCounts: a}, m, nil, roles).ByMember[1].Connections

@@ -12,11 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // A Tail returns the same rows as one read of the whole file, even if the file grows in arbitrary
 // pieces.
 func TestTailReadsEveryLineOnce(t *testing.T) {
+	settle.SkipUnderRace(t)
 	w := newRun(t)
 	tw, err := w.Trial(conditions(), time.Unix(1000, 0))
 	must(t, err)

@@ -189,6 +189,7 @@ func TestNewTrialChangesNothing(t *testing.T) {
 // Little's law holds for a closed loop if times that began before the window are taken into
 // account. These times are in the warm-up's histograms.
 func TestLittlesLawAtTheEdges(t *testing.T) {
+	settle.SkipUnderRace(t)
 	c := conditions()
 	c.Arrival, c.Rate, c.Clients = scenario.Closed, nil, 100
 	totals := func(n int, ns int64) *measure.Totals {

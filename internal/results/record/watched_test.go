@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -56,6 +57,7 @@ func ruleOf(v verdict.Verdict, number int) bool {
 // Lost, duplicated and impossible events are in the result and affect the verdict. Percentiles also
 // take lost events into account.
 func TestWatchProblemsAreReported(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for name, c := range map[string]struct {
 		change func(*measure.Totals)
 		rule   int
@@ -153,6 +155,7 @@ func TestHlogHoldsWatchEvents(t *testing.T) {
 }
 
 func TestHashesThatDiffer(t *testing.T) {
+	settle.SkipUnderRace(t)
 	h := &Hashes{Members: []MemberHash{{Endpoint: "a:1", Hash: 1, Revision: 9}, {Endpoint: "b:1", Hash: 1, Revision: 9}}}
 	trial := func() Trial {
 		return NewTrial(NewConditions(watchedSpec()), Observed{Started: time.Unix(1, 0), Hashes: h}, watchedTotals(1000), nil, nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // faulty returns a run of two stores with six repeats each. In each repeat, the leader is killed,
@@ -44,6 +45,7 @@ func faulty() *record.Run {
 
 // TestOutageSentences checks that all formats show the outages that faults caused.
 func TestOutageSentences(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := faulty()
 	golden(t, "faults.txt", renderText(t, r))
 	var b bytes.Buffer

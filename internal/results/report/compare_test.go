@@ -72,6 +72,7 @@ func TestCompareTable(t *testing.T) {
 // TestCompareWithoutIntervals compares a run of four repeats with itself. The table shows no
 // change, a dash instead of an interval, and how many more repeats are needed.
 func TestCompareWithoutIntervals(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := matrix(4, 1)
 	again := *r
 	c := compareRuns(t, r, &again)

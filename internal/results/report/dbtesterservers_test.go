@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // TestDbtesterServers checks the files of a run whose second trial has no samples of its members'
 // processes.
 func TestDbtesterServers(t *testing.T) {
+	settle.SkipUnderRace(t)
 	run := twoStores(t)
 	run.Trials[0].SharesMachine = new(true)
 	var csv strings.Builder

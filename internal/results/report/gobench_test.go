@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -31,6 +32,7 @@ func goBench(t testing.TB, r *record.Run) string {
 }
 
 func TestGoBench(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := run(record.Complete,
 		made{number: 1, repeat: 1, repeats: 3, name: "put-64", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6, clients: 2, store: &record.StoreUsage{CPUSeconds: 1.5, MaxRSSBytes: 200 << 20}},
 		made{number: 1, repeat: 2, repeats: 3, name: "put-64", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6, timeouts: 300},

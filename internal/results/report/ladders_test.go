@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -31,6 +32,7 @@ func ladderRun(clients ...int) *record.Run {
 // TestKneeAndScalability checks that text and Markdown show the knee and the scalability law of a
 // ladder, or the reason why they could not be determined.
 func TestKneeAndScalability(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := ladderRun(1, 2, 4, 8, 16, 32, 64, 128, 256)
 	r.Trials[8].Verdict.State = verdict.Invalid
 	golden(t, "ladder.txt", renderText(t, r))

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -44,6 +45,7 @@ func randomTable(random *rand.Rand) *Table {
 // column must be visible, be a condition above the table, or be listed below the table. The output
 // must contain all words of the visible columns.
 func TestNarrowTablesFitAndNameHiddenColumns(t *testing.T) {
+	settle.SkipUnderRace(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		table := randomTable(random)

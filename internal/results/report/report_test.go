@@ -327,6 +327,7 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("the pipe is broken") }
 
 func TestOutputErrorsAreReturned(t *testing.T) {
+	settle.SkipUnderRace(t)
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 10, p50: 1e6}.trial()
 	for what, err := range map[string]error{
 		"Text": Text(broken{}, Run(quick(), nil, ""), false), "Summary": Text(broken{}, Trial(&trial, ""), true), "JSON": JSON(broken{}, Trial(&trial, "")),

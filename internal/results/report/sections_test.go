@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -225,6 +226,7 @@ func lost() record.Trial {
 // were lost. The report of the trial shows a table of the members, the time of the loss, and the
 // members that served the load meanwhile. The report of the run has one line about the loss.
 func TestMembersThatLostConnections(t *testing.T) {
+	settle.SkipUnderRace(t)
 	trial := lost()
 	var b strings.Builder
 	if err := Text(&b, Trial(&trial, ""), true); err != nil {

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Colours mark the verdicts and the worst figures, and change nothing else.
 func TestStyledTextDiffersOnlyInColours(t *testing.T) {
+	settle.SkipUnderRace(t)
 	run := severalStores()
 	run.Trials[1].PerSecond = 1000
 	for _, wide := range []bool{false, true} {

@@ -42,6 +42,7 @@ func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 // TestTableOfWatchEvents checks that the table has a row for each trial with watchers. A row shows
 // the medians over the repeats, and the sums of the lost and duplicated events.
 func TestTableOfWatchEvents(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(4, 4))
 	var rates []int
 	var lost, expected, twice uint64
@@ -183,6 +184,7 @@ func TestDbtesterSummaryOfWatchEvents(t *testing.T) {
 }
 
 func TestActualWarmupsArePrinted(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := quick()
 	for i, warmup := range []struct {
 		seconds float64

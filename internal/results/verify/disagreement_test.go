@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // withoutAnEntry changes the history of a correct store as if member 3 had skipped entries,
@@ -37,6 +38,7 @@ func nameMembers(m *memory) {
 // exactly one disagreement, with the right member and revision, and must attribute all other
 // violations to it.
 func TestDisagreementIsTheRootCause(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for seed := range uint64(60) {
 		m, _ := simulated(seed, 3000, noLie, 0)
 		nameMembers(m)
@@ -75,6 +77,7 @@ func TestDisagreementIsTheRootCause(t *testing.T) {
 // TestOtherFaultsAreNoDisagreement checks that other faults of a store are not reported as a
 // disagreement between members.
 func TestOtherFaultsAreNoDisagreement(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, lies := range lieKinds {
 		for seed := range uint64(15) {
 			m, _ := simulated(seed, 3000, lies, 0.02)

@@ -14,11 +14,13 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // TestJepsenHistories checks histories that Jepsen recorded with an early version of etcd. The
 // module porcupine contains these histories and the expected results.
 func TestJepsenHistories(t *testing.T) {
+	settle.SkipUnderRace(t)
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/anishathalye/porcupine").Output()
 	if err != nil {
 		t.Skip("the module is not there: ", err)
@@ -100,6 +102,7 @@ func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
 // TestWithoutRevisionsAnOrderIsSearched checks that the search for a valid order finds violations
 // of a simulated store that does not return the revisions of writes.
 func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
+	settle.SkipUnderRace(t)
 	wrong := 0
 	for seed := range uint64(8) {
 		kind, rate := noLie, 0.0

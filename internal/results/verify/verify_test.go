@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // Right reports whether the check found no violation.
@@ -109,6 +110,7 @@ func TestCorrectStoresCauseNoFindings(t *testing.T) {
 
 // TestEveryLieIsFound checks that each lie that violates a guarantee in the history is found.
 func TestEveryLieIsFound(t *testing.T) {
+	settle.SkipUnderRace(t)
 	first, last, operations := sizes(t)
 	proven := map[lieKind]int{}
 	for i := first; i <= last; i++ {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 func watching(watcher uint32, watchKind history.WatchEvent, o history.Op) history.Op {
@@ -324,6 +325,7 @@ func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 
 // TestEveryLieToAWatcherIsFound checks that each lie that violates a guarantee is found.
 func TestEveryLieToAWatcherIsFound(t *testing.T) {
+	settle.SkipUnderRace(t)
 	first, last, operations := sizes(t)
 	operations /= 4 // each write causes an event at several watchers
 	delivered := map[lieKind]int{}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // stripRevisions removes the revisions from the responses in a history.
@@ -78,6 +79,7 @@ func TestKindsInTime(t *testing.T) {
 // revisions. Some keys existed before the history, sometimes with values that the load writes
 // again. The first revision of the history is known in some cases and unknown in others.
 func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
+	settle.SkipUnderRace(t)
 	first, last, operations := sizes(t)
 	behind := uint64(0)
 	for i := first; i <= last; i++ {
@@ -101,6 +103,7 @@ func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
 // TestLiesAreFoundInTime checks that some lies of each kind are found, and that no finding is about
 // a key without a lie.
 func TestLiesAreFoundInTime(t *testing.T) {
+	settle.SkipUnderRace(t)
 	_, _, operations := sizes(t)
 	for at, kind := range []lieKind{lieStaleRead, lieLost, lieCAS, lieRefused} {
 		proven, hit := 0, 0

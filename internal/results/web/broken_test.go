@@ -54,6 +54,7 @@ func TestPageHasFaults(t *testing.T) {
 // The page shows the result of the verification in the answer and in the section to which the
 // answer links.
 func TestCheckedAnswersAreOnThePage(t *testing.T) {
+	settle.SkipUnderRace(t)
 	run := opened(t, made{name: "checked", seconds: 3, trials: 1}.record(t))
 	run.Trials[0].Verification = &record.Verification{
 		Operations: 1000, VerifiedOperations: 900, Keys: 7, WrongByKind: map[string]uint64{"stale <read>": 2},

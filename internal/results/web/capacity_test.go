@@ -9,11 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // The answer on the page of a capacity search is the interval that the search found, not a list of
 // trials. A chart shades the interval, whether its upper end is known or not.
 func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
+	settle.SkipUnderRace(t)
 	run := ladderOf(t, "searched", 3)
 	found := &record.Capacity{Objective: "p99<1s", Parameter: "clusters", Level: 0.95, Lower: new(20.0), Upper: new(30.0), LowerPerSecond: 200, UpperPerSecond: new(300.0), Status: string(capacity.TimeOver), Reason: "the time was over"}
 	for i := range run.Trials {

@@ -11,6 +11,7 @@ import (
 // TestOverviewHasOneAxis checks that the length of each bar is a percentage of the largest value.
 // It also checks that the interval of repeats contains the end of the bar.
 func TestOverviewHasOneAxis(t *testing.T) {
+	settle.SkipUnderRace(t)
 	run := opened(t, made{name: "bars", seconds: 6, trials: 2}.record(t))
 	run.Trials[1].PerSecond /= 4
 	o := overviewOf(analyze.Rows(run), chooseTrials(run))

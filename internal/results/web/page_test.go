@@ -241,6 +241,7 @@ func wellFormed(t testing.TB, svg string) {
 }
 
 func TestPageHasAllParts(t *testing.T) {
+	settle.SkipUnderRace(t)
 	text := pageText0(t, made{name: "plain", seconds: 12, trials: 2, open: true}.record(t))
 	for _, want := range []string{
 		`<h2>Overview</h2>`, `Reliability</b> all trials are valid`, `Open loop: response time by percentile`, `id="t1-1-throughput"`, `id="t1-1-latency"`,
@@ -272,6 +273,7 @@ func TestHostileTextStaysText(t *testing.T) {
 
 // A run has a readable report whatever its state is.
 func TestReportsOfUnusualRuns(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, c := range []struct {
 		made
 		want string
@@ -330,6 +332,7 @@ func TestErrorsWithoutKinds(t *testing.T) {
 // Sentences about seconds and bottlenecks are correct even if there are only a few seconds, or
 // none.
 func TestUnknownFiguresAreOmitted(t *testing.T) {
+	settle.SkipUnderRace(t)
 	if text := pageText0(t, made{name: "short", seconds: 1, trials: 1, failing: true}.record(t)); strings.Contains(text, "No second was far worse") {
 		t.Error("one second is said to be no worse than the others")
 	}
@@ -346,6 +349,7 @@ func TestUnknownFiguresAreOmitted(t *testing.T) {
 
 // The answer counts only the repeats of a trial that have a result, and reports each failure once.
 func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
+	settle.SkipUnderRace(t)
 	dir := made{name: "repeats", seconds: 5, trials: 6, failing: true}.record(t)
 	run := opened(t, dir)
 	for i := range run.Trials {
@@ -387,6 +391,7 @@ func TestLargeChartsAreCut(t *testing.T) {
 
 // The pages of runs that were recorded with real clusters have charts.
 func TestPagesOfRecordedRuns(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, name := range runs.Recorded(t) {
 		text := pageText0(t, runs.Unpack(t, t.TempDir(), name))
 		if !strings.Contains(text, `-throughput"`) {
@@ -417,6 +422,7 @@ func TestPageOfManyTrials(t *testing.T) {
 // The answer states the confidence interval of a throughput, both for a single run of at least ten
 // seconds and for five repeats.
 func TestAnswerHasIntervals(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, c := range []struct {
 		seconds, repeats int
 		want             string

@@ -146,6 +146,7 @@ func TestRepeatsAreChosenInTurn(t *testing.T) {
 // The page counts only the trials that have charts, even if the charts of trials without repeats do
 // not fit.
 func TestPageCountsTrialsWithCharts(t *testing.T) {
+	settle.SkipUnderRace(t)
 	run := opened(t, made{name: "count", seconds: 3, trials: 3}.record(t))
 	shown := chooseTrials(run)
 	shown.trials = shown.trials[:1]

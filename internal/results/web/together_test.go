@@ -90,6 +90,7 @@ func TestEveryChartIsDrawnInPixels(t *testing.T) {
 
 // The page has charts and sentences about ladder steps. Each chart is also a file.
 func TestPageHasSteps(t *testing.T) {
+	settle.SkipUnderRace(t)
 	run := ladderOf(t, "steps", 6)
 	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>Steps</h2>`, `id="steps-closed"`, `id="scaling-closed"`, `class="s0 knee"`, `class="s0 l fitted"`, "Knee (best ratio of throughput to mean time): 16 clients", "Universal Scalability Law (Gunther): λ", `href="#steps"`} {
@@ -105,6 +106,7 @@ func TestPageHasSteps(t *testing.T) {
 
 // The answer reports a bottleneck that all trials share in one sentence.
 func TestAnswerListsSharedLimitsOnce(t *testing.T) {
+	settle.SkipUnderRace(t)
 	run := ladderOf(t, "limits", 5)
 	text := pageOfRun(t, run)
 	if n := strings.Count(text, "limited by member pauses"); n != 1 {

@@ -237,6 +237,7 @@ func TestRatesThatTheGeneratorCannotReachAreNotKnown(t *testing.T) {
 // If the generator is late in a few trials, at any rate, the search does not end: void trials are
 // repeated.
 func TestTrialsWithALateGeneratorAreRepeated(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, from := range []int{0, 1, 3, 6} {
 		o := someOptions()
 		o.TimeLimit = 300
@@ -393,6 +394,7 @@ func TestProbabilitiesAddUp(t *testing.T) {
 // The information from a trial is 0 if its result is known in advance. It is never negative, and
 // never exceeds the uncertainty.
 func TestTrialIsAsInformativeAsNeeded(t *testing.T) {
+	settle.SkipUnderRace(t)
 	s := hardLimit(7)
 	c, _ := s.search()
 	c.eachDrift(func(d *driftFit) {

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // figures returns the metrics that the tests read from run directories.
@@ -86,6 +87,7 @@ func series(t *testing.T, h *History, name string) *Series {
 // has the right position, size and version. It does not matter whether the runs are in the same
 // folder.
 func TestRunsHaveAChange(t *testing.T) {
+	settle.SkipUnderRace(t)
 	dir := t.TempDir()
 	for day := range 14 {
 		if day < 9 {

@@ -12,6 +12,8 @@ import (
 
 	"git.sr.ht/~sbinet/gg"
 	"golang.org/x/image/font"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // pixelsOf draws on a canvas that is 150 SVG pixels high, with two pixels per SVG pixel. It returns
@@ -48,6 +50,7 @@ func checkColorAt(t *testing.T, what string, p image.Image, x, y int, want color
 // A line has the same width in the stretched plot as elsewhere, and ends at the edges of the plot.
 // A line of length 0 is a dot.
 func TestLinesAndDots(t *testing.T) {
+	settle.SkipUnderRace(t)
 	p, left, top := pixelsOf(t, false, func(c *canvas) {
 		c.plot(-1, 1, func() {
 			var upright, across outline
@@ -71,6 +74,7 @@ func TestLinesAndDots(t *testing.T) {
 
 // A closed outline is filled. Each theme has its own colors.
 func TestOutlinesAreFilled(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, c := range []*colors{light, dark} {
 		p, left, top := pixelsOf(t, c == dark, func(c *canvas) {
 			c.plot(0, fileWidth, func() {

@@ -115,6 +115,7 @@ func checkFinal(t *testing.T, points []Point) {
 
 // One or two outliers, of any size and at any position, are no change.
 func TestOneOrTwoOutliersAreNoChange(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1500 {
 		n := 2 + r.IntN(60)
@@ -154,6 +155,7 @@ func TestFewSamplesHaveNoChange(t *testing.T) {
 // A single step is one change, even if it extends over two or three points. In most cases, its
 // position is in the range that the change reports.
 func TestOneStepIsOneChange(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	inside, all := 0, 0
 	for range 400 {
@@ -183,6 +185,7 @@ func TestOneStepIsOneChange(t *testing.T) {
 
 // The interval of a change's size contains the true size in about 95 of 100 cases.
 func TestIntervalsOfSizesHold(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(7, 8))
 	inside, all := 0, 0
 	for range 500 {
@@ -210,6 +213,7 @@ func TestIntervalsOfSizesHold(t *testing.T) {
 
 // Normal noise without a change causes few false alarms: at most one in 100 series of 200 points.
 func TestFalseAlarmsAreRare(t *testing.T) {
+	settle.SkipUnderRace(t)
 	alarms := 0
 	const series = 200
 	for i := range series {
@@ -293,6 +297,7 @@ func TestUnconfirmedPointsAreCounted(t *testing.T) {
 // Find processes 10,000 points in less than a second, even if they have outliers or a drift, or are
 // all equal.
 func TestLongSeriesAreFast(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(14, 15))
 	for name, value := range map[string]func(i int) float64{
 		"noise":     func(int) float64 { return r.NormFloat64() },
