@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // timed fills Headline and Quantile with the given operation times.
@@ -54,6 +55,7 @@ func TestStealOnAnIdleMachineHasLittleEffect(t *testing.T) {
 // Some operations encounter a long pause, and the CPU work of all operations takes longer. No
 // figure deviates by more than the bound.
 func TestEffectOfPausesAndCPUWorkHasAnUpperBound(t *testing.T) {
+	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(2, 4))
 	for range 60 {
 		sleep, work, spread := 20e6*r.Float64(), 5e6*r.Float64()*r.Float64(), 0.6*r.Float64()

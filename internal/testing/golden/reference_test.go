@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // referencePages is the folder that contains the reference pages.
@@ -40,6 +41,7 @@ func generators() map[string]func(*block) string {
 // program determines the rows and their order. Cells that the program cannot generate keep the text
 // that they have on the page.
 func TestReference(t *testing.T) {
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	unused := generators()
 	pages, err := filepath.Glob(filepath.Join(referencePages, "*.md"))

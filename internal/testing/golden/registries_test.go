@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // entry writes a heading and indented lines. The parameter `lines` contains pairs of a label and a
@@ -137,6 +138,7 @@ func TestVocabulary(t *testing.T) {
 // TestFaults compares the fault kinds, and the result of parsing each form of a fault, with the
 // golden file.
 func TestFaults(t *testing.T) {
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	var all strings.Builder
 	kinds := append(fault.All(), fault.Random)

@@ -24,6 +24,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -92,6 +93,7 @@ func TestCSV(t *testing.T) {
 // TestJSON compares the keys and types in all JSON output with the golden file. It encodes values
 // in which every field is set. The keys of loads come from the examples in the folder scenarios.
 func TestJSON(t *testing.T) {
+	settle.SkipUnderRace(t)
 	t.Parallel()
 	var all strings.Builder
 	keys := func(what string, found map[string]string) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -15,6 +16,7 @@ import (
 // not change if the generator is stopped for 130 ms of each second. But p90 and p95 become several
 // times too high, and the verdict must state the effect on each of them.
 func TestStopsThatMoveOnlyP90(t *testing.T) {
+	settle.SkipUnderRace(t)
 	times := simulate.ResponseTimes{Median: 20e6, Every: 50, Long: 15}
 	for _, arrival := range []scenario.Arrival{scenario.Constant, scenario.Poisson} {
 		l := scenario.Load{
