@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/smalljvm"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -25,8 +26,7 @@ var open = zk.WorldACL(zk.PermAll)
 // faster and below a different node.
 func TestGuardsHoldAgainOnZooKeeper(t *testing.T) {
 	st := zookeeper.New()
-	no := false
-	address := member(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
+	address := member(t, st, smalljvm.Settings())
 	direct := official.ZooKeeper(t, store.Access{Endpoints: []string{address}})
 	// These nodes, with their versions, exist before the recording.
 	make1(t, direct, "/registry", "")

@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	clients "github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/smalljvm"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -72,8 +73,9 @@ func installed(t testing.TB) string {
 
 // small returns settings that allow several Java processes on one test machine.
 func small() *zookeeper.Settings {
-	no := false
-	return &zookeeper.Settings{Heap: "160m", ForceSync: &no, TickTime: 500}
+	s := smalljvm.Settings()
+	s.TickTime = 500
+	return s
 }
 
 // server returns the access to the shared server.
