@@ -49,7 +49,7 @@ const (
 // between stores and parts.
 const (
 	onlyEnv = "QUORUMBENCH_HOSTILE_KIND" // selects the kinds whose names contain its value
-	sample  = 8
+	sample  = 16
 )
 
 // realEtcd stands for a real etcd. It provides the correct responses for a protocol for which no
@@ -100,8 +100,10 @@ func TestProtocolsContainEveryStore(t *testing.T) {
 }
 
 // TestHostileServers tests every store with every kind of hostile server that speaks the store's
-// protocol. It runs the store's load and its administrative calls.
+// protocol. It runs the store's load and its administrative calls. The client is another process,
+// which has no race detector in any case.
 func TestHostileServers(t *testing.T) {
+	settle.SkipUnderRace(t)
 	binary := build(t)
 	for _, p := range protocols {
 		for name, upstream := range p.stores {
