@@ -18,14 +18,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/agents"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
+
+// workersFor returns a worker of each kind that runs an application, by name: one in this process,
+// one over a pipe, and an agent over mutual TLS. In CI, it returns only one of these workers.
+func workersFor(t *testing.T, local func() load.Worker) map[string]load.Worker {
+	workers := map[string]load.Worker{}
+	for _, kind := range settle.Sample(t, 1, []string{"local", "piped", "agent"}) {
+		switch kind {
+		case "local":
+			workers[kind] = local()
+		case "piped":
+			workers[kind] = remote.NewPiped(local())
+		case "agent":
+			workers[kind] = agents.Worker(t, nil)
+		}
+	}
+	return workers
+}
 
 // Every kind of worker records an application's calls. After the load, it reads all keys of the
 // application: the initial keys and those that the application created.
 func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 	t.Parallel()
-	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
+	for name, w := range workersFor(t, local) {
 		t.Run(name, func(t *testing.T) {
 			endpoint := serve(t, "", store.NullOptions{Memory: true})
 			l := base(kv.CAS, kv.NoConsistency)
@@ -84,7 +102,7 @@ func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return consul.New(), nil }}
 	}
-	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
+	for name, w := range workersFor(t, local) {
 		t.Run(name, func(t *testing.T) {
 			l := base(kv.Put, kv.NoConsistency)
 			d := discovery.Application{Catalog: true}.Definition()
@@ -130,7 +148,7 @@ func elections(t *testing.T, which election.Application, verify func(t *testing.
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return zookeeper.New(), nil }}
 	}
-	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.NewPiped(local()), "agent": agents.Worker(t, nil)} {
+	for name, w := range workersFor(t, local) {
 		t.Run(name, func(t *testing.T) {
 			l := base(kv.Put, kv.NoConsistency)
 			d := which.Definition()

@@ -18,18 +18,18 @@ func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
 		for _, o := range []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}} {
 			l := base(o.Kind, o.Consistency)
-			l.Connections, l.Clients, l.Total, l.NewConnection = 20, 20, 2000, true
+			l.Connections, l.Clients, l.Total, l.NewConnection = 20, 20, 500, true
 			m := run(t, plan(l)).Measured
-			if m.Due != 2000 || m.Outcomes[kv.OK] != 2000 || m.Reconnects != 0 {
+			if m.Due != 500 || m.Outcomes[kv.OK] != 500 || m.Reconnects != 0 {
 				t.Errorf("%v: due %d, outcomes %v %v", o.Kind, m.Due, m.Outcomes, m.ErrorTexts)
 			}
 			if p50 := m.MergedCell().Service.ValueAtQuantile(50); p50 < int64(time.Millisecond) {
 				t.Errorf("%v: the median is %v, less than the server's own delay", o.Kind, time.Duration(p50))
 			}
 		}
-		l := open(base(kv.Get, kv.Local), 400, time.Second)
-		l.Connections, l.Clients, l.NewConnection = 400, 400, true // one connection for each operation in flight
-		if m := run(t, plan(l)).Measured; m.Due != 400 || m.Outcomes[kv.OK] != 400 {
+		l := open(base(kv.Get, kv.Local), 200, time.Second)
+		l.Connections, l.Clients, l.NewConnection = 200, 200, true // one connection for each operation in flight
+		if m := run(t, plan(l)).Measured; m.Due != 200 || m.Outcomes[kv.OK] != 200 {
 			t.Errorf("open loop: due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 		}
 	})
@@ -50,7 +50,7 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 				o.TLS = server
 			}
 			l := base(kv.Put, kv.NoConsistency)
-			l.Connections, l.Clients, l.Total, l.NewConnection = 20, 20, 500, true
+			l.Connections, l.Clients, l.Total, l.NewConnection = 20, 20, 200, true
 			endpoint := serve(t, "", o)
 			if c.named {
 				endpoint = "localhost" + endpoint[len("127.0.0.1"):]
@@ -62,7 +62,7 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 			if c.portable {
 				p.Worker.Portable()
 			}
-			if m := run(t, p).Measured; m.Due != 500 || m.Outcomes[kv.OK] != 500 {
+			if m := run(t, p).Measured; m.Due != 200 || m.Outcomes[kv.OK] != 200 {
 				t.Errorf("due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 			}
 		})

@@ -27,9 +27,9 @@ func TestPollers(t *testing.T) {
 						o.TLS = server
 					}
 					l := base(kv.Put, kv.NoConsistency)
-					l.Total, l.ValueSize, l.KeySpace = 5000, size, 100
+					l.Total, l.ValueSize, l.KeySpace = 2500, size, 100
 					if size > 1000 {
-						l.Total, l.Connections, l.Clients = 300, 4, 16
+						l.Total, l.Connections, l.Clients = 60, 4, 16
 					}
 					p := taskFor(serve(t, "goaway every 1000", o), l)
 					if secured {

@@ -15,7 +15,7 @@ import (
 )
 
 // eachProtocol runs a test with the null server of every store that has a null server. In CI, it
-// runs the test with only three of these servers.
+// runs the test with only two of these servers.
 func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, plan func(scenario.Load) task)) {
 	t.Helper()
 	eachServer(t, o, func(t *testing.T, start func() func(scenario.Load) task) { test(t, start()) })
@@ -31,7 +31,7 @@ func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start
 			all = append(all, s)
 		}
 	}
-	for _, s := range settle.Sample(t, 3, all) {
+	for _, s := range settle.Sample(t, 2, all) {
 		served := s.(store.NullServerProvider)
 		t.Run(s.Name(), func(t *testing.T) {
 			test(t, func() func(scenario.Load) task {
@@ -74,7 +74,7 @@ func TestStallShowsInEveryProtocol(t *testing.T) {
 // a closed loop.
 func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
 	t.Parallel()
-	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
+	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=10ms"}, func(t *testing.T, plan func(scenario.Load) task) {
 		l := base(kv.Get, kv.Local)
 		l.Connections, l.Clients, l.Duration = 50, 50, 2*time.Second
 		p := plan(l)

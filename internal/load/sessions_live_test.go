@@ -85,19 +85,19 @@ func TestSTMsRetryConflicts(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	for iso := range kv.NumIsolations {
 		l := base(kv.STM, kv.NoConsistency)
-		l.KeySpace, l.Prefix, l.Connections, l.Clients, l.Total = 6, "stm"+iso.String(), 2, 16, 300
+		l.KeySpace, l.Prefix, l.Connections, l.Clients, l.Total = 6, "stm"+iso.String(), 2, 16, 150
 		p := taskFor(endpoint, l)
 		p.Load.STM = &scenario.STM{Isolation: iso, KeysPerTxn: 3, WritePercent: 70}
 		m := run(t, p).Measured
 		t.Logf("%v: %d transactions, %d requests more, %d retries", iso, m.Done, m.ExtraRequests, m.Retries)
-		if m.Failed() > 0 || m.Done != 300 {
+		if m.Failed() > 0 || m.Done != 150 {
 			t.Fatalf("%v: outcomes %v %v", iso, m.Outcomes, m.ErrorTexts)
 		}
 		again := uint64(4) // the reads and the commit
 		if iso >= kv.Serializable {
 			again = 1 // the response to a conflict contains the data that the next try needs
 		}
-		if m.ExtraRequests != 3*300+again*m.Retries {
+		if m.ExtraRequests != 3*150+again*m.Retries {
 			t.Errorf("%v: %d requests more for %d retries", iso, m.ExtraRequests, m.Retries)
 		}
 		if conflicts := iso != kv.ReadCommitted; conflicts != (m.Retries > 0) {
@@ -110,11 +110,11 @@ func TestSTMsRetryConflicts(t *testing.T) {
 func TestTxnReadsAndWrites(t *testing.T) {
 	t.Parallel()
 	l := base(kv.TxnGet, kv.Linearizable)
-	l.KeySpace, l.RangeLimit, l.TxnKeys, l.Total = 50, 10, 2, 1000
+	l.KeySpace, l.RangeLimit, l.TxnKeys, l.Total = 50, 10, 2, 300
 	l.Mix = append(l.Mix, l.Mix[0])
 	l.Mix[1].Kind, l.Mix[1].Consistency = kv.Txn, kv.NoConsistency
 	m := run(t, taskFor(embedded.Etcd(t), l)).Measured
-	if m.Failed() > 0 || m.Done != 1000 || len(m.Cells) != 2 {
+	if m.Failed() > 0 || m.Done != 300 || len(m.Cells) != 2 {
 		t.Errorf("outcomes %v %v in %d series", m.Outcomes, m.ErrorTexts, len(m.Cells))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,21 +41,22 @@ func expectedEvents(w scenario.Watch, keys, n int) (events uint64) {
 func TestWatchersGetEveryEvent(t *testing.T) {
 	t.Parallel()
 	endpoint := embedded.Etcd(t)
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
+		name    string
 		watch   scenario.Watch
 		threads int
 	}{
-		"shared":        {scenario.Watch{Watchers: 100, Streams: 10}, 1},
-		"own":           {scenario.Watch{Watchers: 100, Streams: 10, Connections: 3}, 1},
-		"another loop":  {scenario.Watch{Watchers: 100, Streams: 1, Connections: 1}, 2},
-		"of intervals":  {scenario.Watch{Watchers: 20, Streams: 4, KeysPerWatcher: 5}, 2},
-		"of one key":    {scenario.Watch{Watchers: 20, Streams: 4, WatchedKeys: 1, PrevKV: true}, 1},
-		"ten to stream": {scenario.Watch{Watchers: 200, Streams: 100}, 2},
+		{"shared", scenario.Watch{Watchers: 100, Streams: 10}, 1},
+		{"own", scenario.Watch{Watchers: 100, Streams: 10, Connections: 3}, 1},
+		{"another loop", scenario.Watch{Watchers: 100, Streams: 1, Connections: 1}, 2},
+		{"of intervals", scenario.Watch{Watchers: 20, Streams: 4, KeysPerWatcher: 5}, 2},
+		{"of one key", scenario.Watch{Watchers: 20, Streams: 4, WatchedKeys: 1, PrevKV: true}, 1},
+		{"ten to stream", scenario.Watch{Watchers: 200, Streams: 100}, 2},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			l := base(kv.Put, kv.NoConsistency)
-			l.Clients, l.Total, l.Warmup = 20, 1000, 200*time.Millisecond
-			l.KeySpace, l.Prefix, l.Threads = 10, "watched "+name, c.threads
+			l.Clients, l.Total, l.Warmup = 20, 300, 50*time.Millisecond
+			l.KeySpace, l.Prefix, l.Threads = 10, "watched "+c.name, c.threads
 			l.Distribution, l.Timeout = scenario.Distribution{Name: "sequential"}, patience
 			p := taskFor(endpoint, l)
 			p.Load.Watch = &c.watch
@@ -66,14 +66,14 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 			t.Logf("%+v", *w)
 			// Number of writes that etcd abandoned.
 			given := m.Outcomes[kv.StoreTimeout] + warmup.Outcomes[kv.StoreTimeout]
-			if m.Due != 1000 || m.Failed()+warmup.Failed() != given || w.Acknowledged != m.Outcomes[kv.OK]+warmup.Outcomes[kv.OK] {
+			if m.Due != l.Total || m.Failed()+warmup.Failed() != given || w.Acknowledged != m.Outcomes[kv.OK]+warmup.Outcomes[kv.OK] {
 				t.Fatalf("due %d, outcomes %v and %v, acknowledged %d", m.Due, warmup.Outcomes, m.Outcomes, w.Acknowledged)
 			}
 			if w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 || w.Delivered < w.Expected {
 				t.Errorf("not every event came once: %+v", *w)
 			}
 			// The events that are counted in the window belong to the writes of the window.
-			if want := expectedEvents(c.watch, 10, 100); given == 0 && (w.Delivered != w.Expected || m.Watch.Delivered != want || w.Expected < want) {
+			if want := expectedEvents(c.watch, 10, 30); given == 0 && (w.Delivered != w.Expected || m.Watch.Delivered != want || w.Expected < want) {
 				t.Errorf("%d events in the window, want %d, and %d of %d in all", m.Watch.Delivered, want, w.Delivered, w.Expected)
 			}
 			if due, sent := m.Watch.FromDue, m.Watch.FromSent; uint64(due.TotalCount()) != m.Watch.Delivered ||
@@ -124,12 +124,16 @@ func (c *cuttable) serve(t *testing.T, to string) (endpoint string) {
 	return l.Addr().String()
 }
 
-// eventually polls until ok returns true. It fails the test if that takes longer than the constant
+// eventually polls every millisecond until ok returns true. It fails the test if that takes longer than the constant
 // `patience`.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ok(); runtime.Gosched() {
-		if time.Now().After(end) {
+	end, again := time.After(patience), time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for !ok() {
+		select {
+		case <-again.C:
+		case <-end:
 			t.Error(what + " did not happen")
 			return
 		}

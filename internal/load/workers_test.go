@@ -21,6 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testing/agents"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -29,15 +30,24 @@ func local() load.Worker {
 }
 
 // eachWorker runs a test with every kind of worker: one in this process, one over a pipe, two
-// together, two together over pipes, and agents over mutual TLS.
+// together, two together over pipes, and agents over mutual TLS. In CI, it uses only two of these
+// kinds.
 func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
-	for name, w := range map[string]load.Worker{
-		"local": local(), "piped": remote.NewPiped(local()),
-		"two": load.Workers{local(), local()}, "two piped": load.Workers{remote.NewPiped(local()), remote.NewPiped(local())},
-		"two over one pipe": remote.NewPiped(load.Workers{local(), local()}),
-		"agent":             agents.Worker(t, nil), "two agents": load.Workers{agents.Worker(t, nil), agents.Worker(t, nil)},
-	} {
-		t.Run(name, func(t *testing.T) { test(t, w) })
+	for _, c := range settle.Sample(t, 2, []struct {
+		name   string
+		worker func(t *testing.T) load.Worker
+	}{
+		{"local", func(*testing.T) load.Worker { return local() }},
+		{"piped", func(*testing.T) load.Worker { return remote.NewPiped(local()) }},
+		{"two", func(*testing.T) load.Worker { return load.Workers{local(), local()} }},
+		{"two piped", func(*testing.T) load.Worker {
+			return load.Workers{remote.NewPiped(local()), remote.NewPiped(local())}
+		}},
+		{"two over one pipe", func(*testing.T) load.Worker { return remote.NewPiped(load.Workers{local(), local()}) }},
+		{"agent", func(t *testing.T) load.Worker { return agents.Worker(t, nil) }},
+		{"two agents", func(t *testing.T) load.Worker { return load.Workers{agents.Worker(t, nil), agents.Worker(t, nil)} }},
+	}) {
+		t.Run(c.name, func(t *testing.T) { test(t, c.worker(t)) })
 	}
 }
 
@@ -93,7 +103,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := base(kv.Put, kv.NoConsistency)
 		l.Mix = append(l.Mix, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1})
-		l.Total, l.Warmup, l.Prefix, l.Preload = 2001, 200*time.Millisecond, t.Name(), true
+		l.Total, l.Warmup, l.Prefix, l.Preload = 1001, 100*time.Millisecond, t.Name(), true
 		a := taskFor(endpoint, l).Assignment
 		a.Members = map[string]uint64{endpoint: 7}
 		loops, err := w.Check(t.Context(), &a)
