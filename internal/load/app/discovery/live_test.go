@@ -20,6 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/smalljvm"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -106,9 +108,8 @@ func TestOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
-	no := false
 	st := zookeeper.New()
-	access := servers.StartMember(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
+	access := servers.StartMember(t, st, smalljvm.Settings())
 	done := sendMembership(t, access.Endpoints)
 	client := official.ZooKeeper(t, access)
 	there := 0
@@ -130,14 +131,18 @@ func TestOnZooKeeper(t *testing.T) {
 }
 
 // Every call to a real cluster succeeds, and every client receives every change. Afterwards,
-// exactly the instances that were registered and not deregistered are healthy.
+// exactly the instances that were registered and not deregistered are healthy. In CI, the cluster
+// has a single member.
 func TestOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
 	}
-	st := consul.New()
+	st, members := consul.New(), 1
+	if settle.Long() {
+		members = 3
+	}
 	l := servers.Start(t, st, servers.Cluster{
-		Exec: servers.InstalledServer(t, st), Members: 3, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
+		Exec: servers.InstalledServer(t, st), Members: members, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
 	})
 	w, done := send(t, catalog, st, l.Endpoints)
 	if w.Acknowledged < 100 || w.Delivered+w.Coalesced != w.Expected {

@@ -18,13 +18,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/smalljvm"
 )
 
-// mortal returns settings with 6 offices, 3 candidates for each office, 4 leaders that die, and
+// mortal returns settings with 3 offices, 3 candidates for each office, 2 leaders that die, and
 // sessions with a TTL of 10 s. These tests wait for real sessions to expire, so they run in
 // parallel.
 func mortal() map[string]int {
-	return map[string]int{"elections": 6, "candidates": 3, "tenure": 2, "failovers": 4, "ttl": 10}
+	return map[string]int{"elections": 3, "candidates": 3, "tenure": 2, "failovers": 2, "ttl": 10}
 }
 
 // The sessions of dead leaders expire after their timeout. The dead candidates return with new
@@ -34,9 +35,8 @@ func TestLeaderDeathsOnZooKeeper(t *testing.T) {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
 	t.Parallel()
-	no := false
 	st, app := zookeeper.New(), data.Application{}
-	access := servers.StartMember(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
+	access := servers.StartMember(t, st, smalljvm.Settings())
 	checkFailovers(t, sendOf(t, app, 0, st, access.Endpoints, mortal(), 22*time.Second), 6*time.Second, "race for the office")
 	client := official.ZooKeeper(t, access)
 	offices, _, err := client.Children("/" + data.RaceName)
@@ -88,8 +88,8 @@ func TestLeaderDeathsOnConsul(t *testing.T) {
 	res := sendOf(t, data.Application{}, 2, st, access.Endpoints, mortal(), 52*time.Second)
 	checkFailovers(t, res, (2*10-5+15)*time.Second, "acquire")
 	tried := row(t, res, "acquire")
-	if least := uint64(4 * 2 * 2); tried.FailoverCalls < least || tried.Outcomes[kv.Conflict] < least {
-		t.Errorf("candidates tried %d times in 4 failovers, want at least %d", tried.FailoverCalls, least)
+	if least := uint64(mortal()["failovers"] * 2 * 2); tried.FailoverCalls < least || tried.Outcomes[kv.Conflict] < least {
+		t.Errorf("candidates tried %d times in all failovers, want at least %d", tried.FailoverCalls, least)
 	}
 	client, err := api.NewClient(&api.Config{Address: access.Endpoints[0]})
 	if err != nil {

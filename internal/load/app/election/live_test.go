@@ -22,6 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/smalljvm"
 )
 
 // patience is a timeout for waits. No test measures how long these waits take.
@@ -36,9 +37,8 @@ func TestOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
-	no := false
 	st := zookeeper.New()
-	access := servers.StartMember(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
+	access := servers.StartMember(t, st, smalljvm.Settings())
 	for name, app := range both {
 		t.Run(name, func(t *testing.T) {
 			check(t, app, 0, send(t, app, 0, st, access.Endpoints))
@@ -59,9 +59,9 @@ func TestOnZooKeeper(t *testing.T) {
 // Offices change hands on a real etcd. Afterwards it has keys with leases: the leaders' keys after
 // a race, and the keys of all candidates after a queue.
 func TestOnEtcd(t *testing.T) {
+	st, endpoint := etcd.New(), embedded.Etcd(t)
 	for name, app := range both {
 		t.Run(name, func(t *testing.T) {
-			st, endpoint := etcd.New(), embedded.Etcd(t)
 			check(t, app, 1, send(t, app, 1, st, []string{endpoint}))
 			cl, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
 			if err != nil {

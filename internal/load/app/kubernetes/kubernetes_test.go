@@ -40,6 +40,7 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 // Each pod is created, updated and removed once, in this order. Each event has its own number. Due
 // times are sorted, and are inside the load.
 func TestPodsAreCreatedAndRemovedOnce(t *testing.T) {
+	settle.SkipUnderRace(t)
 	err := quick.Check(func(seed uint64, nodes, pods uint8, churn uint16) bool {
 		c := Config{Nodes: 1 + int(nodes)%40, PodsPerNode: 1 + int(pods)%20, Seed: seed}
 		c.Churn = math.Min(float64(churn)/1000, float64(c.pods())/minPodLifetime)
@@ -96,6 +97,7 @@ func TestPodsAreCreatedAndRemovedOnce(t *testing.T) {
 
 // A lease is used for at most one minute and for at most 1,000 events.
 func TestEventsShareLeases(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, churn := range []float64{0.5, 100} {
 		s := NewSchedule(Config{Nodes: 1000, PodsPerNode: 5, Churn: churn}, 5*time.Minute)
 		since, with := int64(math.MinInt64), 0

@@ -27,7 +27,7 @@ const prefix = "/registry/"
 // compacted.
 func TestAgainstEtcd(t *testing.T) {
 	endpoint := embedded.Etcd(t)
-	c := kubernetes.Config{Nodes: 40, PodsPerNode: 30, Churn: 20, Seed: 3, CompactInterval: time.Second, ListInterval: 2 * time.Second}
+	c := kubernetes.Config{Nodes: 15, PodsPerNode: 20, Churn: 5, Seed: 3, CompactInterval: time.Second, ListInterval: 2 * time.Second}
 	const length = 4 * time.Second
 	first, res := send(t, endpoint, c, length)
 	check(t, first, res)
@@ -44,10 +44,10 @@ func TestAgainstEtcd(t *testing.T) {
 		more, fewer string
 		leased      bool
 	}{
-		{"pods/", 40 * 30, "create pod", "delete pod", false},
+		{"pods/", 15 * 20, "create pod", "delete pod", false},
 		{"events/", 0, "create event", "", true},
-		{"leases/", 40 + 3, "", "", false},
-		{"minions/", 40, "", "", false},
+		{"leases/", 15 + 3, "", "", false},
+		{"minions/", 15, "", "", false},
 	} {
 		got, err := cl.Get(t.Context(), prefix+of.path, clientv3.WithPrefix())
 		if err != nil {

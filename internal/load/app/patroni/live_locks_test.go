@@ -32,13 +32,13 @@ func TestAgainstConsul(t *testing.T) {
 	}
 	endpoint := startConsul(t)
 	// 20 s is the shortest TTL that a session can have in the way Locks.
-	c := data.Config{Way: data.Locks, Clusters: 20, Members: 3, WrittenClusters: 15, LeaderFailures: 6, LoopWait: time.Second, TTL: 20 * time.Second, RetryTimeout: time.Second, Seed: 3}
+	c := data.Config{Way: data.Locks, Clusters: 6, Members: 3, WrittenClusters: 4, LeaderFailures: 2, LoopWait: time.Second, TTL: 20 * time.Second, RetryTimeout: time.Second, Seed: 3}
 	res := send(t, consul.New(), endpoint, c, 28*time.Second)
 	ended(t, &c, res, 7)
 	w := res.Measured.Watching
 	// Each of the two queries in a cluster reports the new leader. Each query also reports the
 	// deletion of the leader's key, unless another member takes the key before the query returns.
-	if w == nil || w.Watchers != 40 || w.Expected != uint64(2*c.LeaderFailures) || w.Delivered < w.Expected || w.Delivered > 2*w.Expected ||
+	if w == nil || w.Watchers != 2*c.Clusters || w.Expected != uint64(2*c.LeaderFailures) || w.Delivered < w.Expected || w.Delivered > 2*w.Expected ||
 		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
 		t.Errorf("watch totals %+v", w)
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/smalljvm"
 )
 
 func startZooKeeper(t *testing.T) (endpoint string) {
 	t.Helper()
-	no := false
-	return servers.StartMember(t, zookeeper.New(), &zookeeper.Settings{Heap: "160m", ForceSync: &no}).Endpoints[0]
+	return servers.StartMember(t, zookeeper.New(), smalljvm.Settings()).Endpoints[0]
 }
 
 // Patroni clusters run on a real ZooKeeper, where each member has its own session. Some leaders die
@@ -27,7 +27,7 @@ func TestAgainstZooKeeper(t *testing.T) {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
 	endpoint := startZooKeeper(t)
-	c := data.Config{Way: data.Nodes, Clusters: 20, Members: 3, WrittenClusters: 15, LeaderFailures: 6, LoopWait: time.Second, TTL: 10 * time.Second, RetryTimeout: time.Second, Seed: 3}
+	c := data.Config{Way: data.Nodes, Clusters: 6, Members: 3, WrittenClusters: 4, LeaderFailures: 2, LoopWait: time.Second, TTL: 10 * time.Second, RetryTimeout: time.Second, Seed: 3}
 	res := send(t, zookeeper.New(), endpoint, c, 20*time.Second)
 	ended(t, &c, res, 10)
 	// Each watcher reports the first leader and, after a failover, the new leader. Each watcher
