@@ -19,16 +19,16 @@ import (
 )
 
 // onDisks starts a cluster of three members on disks on which faults can be injected.
-func onDisks(t *testing.T, settings any) *Cluster {
+func onDisks(t *testing.T, members int, settings any) *Cluster {
 	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
 	}
-	return start(t, Spec{Members: 3, Disks: true, Settings: settings})
+	return start(t, Spec{Members: members, Disks: true, Settings: settings})
 }
 
 // acknowledge writes numbered keys until the context is canceled. It closes the channel `enough`
-// after about 200 writes. It returns the acknowledged values.
+// after about 100 writes. It returns the acknowledged values.
 func acknowledge(ctx context.Context, t *testing.T, c *Cluster, enough chan<- struct{}) map[string]string {
 	t.Helper()
 	client := clientOf(t, c.Access().Endpoints...)
@@ -40,7 +40,7 @@ func acknowledge(ctx context.Context, t *testing.T, c *Cluster, enough chan<- st
 			return acknowledged
 		}
 		acknowledged[key] = value
-		if i == 200 {
+		if i == 100 {
 			close(enough)
 		}
 	}
@@ -101,7 +101,7 @@ func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost i
 
 // A store that syncs before it acknowledges loses no acknowledged write.
 func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
-	c := onDisks(t, nil)
+	c := onDisks(t, 3, nil)
 	acknowledged, lost := powerLoss(t, c)
 	settle.Eventually(t, "the cluster is whole again", func() bool {
 		status, err := c.Status(t.Context())
@@ -130,7 +130,7 @@ func later(got, than string) bool { return len(got) > len(than) || len(got) == l
 
 // A store that does not sync loses acknowledged writes, or even fails to start.
 func TestPowerLossOfAllLosesUnsyncedWrites(t *testing.T) {
-	c := onDisks(t, &etcd.Settings{UnsafeNoFsync: true})
+	c := onDisks(t, 1, &etcd.Settings{UnsafeNoFsync: true})
 	acknowledged, _ := powerLoss(t, c)
 	client := clientOf(t, c.Access().Endpoints...)
 	defer func() { _ = client.Close() }()
@@ -155,7 +155,7 @@ func TestPowerLossOfAllLosesUnsyncedWrites(t *testing.T) {
 
 // A cluster can be stopped in spite of a disk fault, and leaves no mount.
 func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
-	c := onDisks(t, nil)
+	c := onDisks(t, 3, nil)
 	status, err := c.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-func TestLocal(t *testing.T) { hosts.TestHost(t, host.NewLocal(nil, nil), t.TempDir()) }
+func TestLocal(t *testing.T) {
+	settle.LongOnly(t, "TestArgumentsAndResultsSurviveEncoding, which tests the same host")
+	hosts.TestHost(t, host.NewLocal(nil, nil), t.TempDir())
+}
 
 // If a host has an address, all of its servers listen on this address.
 func TestLocalAtAnAddress(t *testing.T) {
@@ -22,7 +26,9 @@ func TestLocalAtAnAddress(t *testing.T) {
 		t.Skip("other systems have one loopback address")
 	}
 	h := host.NewLocal(nil, nil).WithAddress("127.0.0.9")
-	hosts.TestHost(t, h, t.TempDir())
+	if settle.Long() {
+		hosts.TestHost(t, h, t.TempDir())
+	}
 	l, err := h.Ports(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)

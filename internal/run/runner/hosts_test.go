@@ -47,7 +47,7 @@ func TestRunOnTwoHosts(t *testing.T) {
 name: two-hosts
 defaults: {store: etcd, members: 3, clients: 24, operation: put, key-space: 200, settings: {snapshot-count: 50}}
 trials:
-  - {name: put, warmup: 0s, total: 3000}
+  - {name: put, warmup: 0s, total: 1000}
 `
 	s, err := scenario.Parse("two.yaml", []byte(file), registry.Catalog{}, scenario.Options{})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -139,10 +140,13 @@ func repeated(t *testing.T, seed uint64, until *record.RepeatRule, sides ...side
 // each of the sides. Suspect repeats are not counted, whatever their values are.
 func TestRepeatingStopsWhenPrecise(t *testing.T) {
 	until := &record.RepeatRule{Precision: 0.02, Metrics: []string{"ops"}}
+	runs := uint64(20)
+	if settle.Long() {
+		runs = 60
+	}
 	mean := func(sides ...side) float64 {
-		const runs = 60
 		sum := 0
-		for seed := range uint64(runs) {
+		for seed := range runs {
 			why, r := repeated(t, seed, until, sides...)
 			if why != record.EndedPrecise || len(r.Imprecise()) > 0 || r.Rounds < r.FewestRepeats() {
 				t.Fatalf("%q after %d repeats: %+v", why, r.Rounds, r.Precisions)
@@ -154,7 +158,7 @@ func TestRepeatingStopsWhenPrecise(t *testing.T) {
 			}
 			sum += r.Rounds
 		}
-		return float64(sum) / runs
+		return float64(sum) / float64(runs)
 	}
 	quiet, lively := mean(side{name: "a", spread: 0.002}), mean(side{name: "a", spread: 0.06})
 	if quiet != 10 || lively < 30 || lively > 55 { // (2.05 x 6 / 2)² is 38

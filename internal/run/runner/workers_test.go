@@ -36,7 +36,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 	defer func() { _ = c.Stop(context.WithoutCancel(t.Context())) }()
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
-	l.Connections, l.Clients, l.KeySpace, l.Total, l.Duration, l.Seed, l.Workers = 13, 29, 100, 5003, 0, 7, 4
+	l.Connections, l.Clients, l.KeySpace, l.Total, l.Duration, l.Seed, l.Workers = 13, 29, 100, 2003, 0, 7, 4
 	all, ears := agents.CountResults(load.NewLocals(4, registry.Lookup))
 	a := &load.Assignment{Load: l, Store: etcd.Name, Endpoints: c.Access().Endpoints}
 	res, err := load.Run(t.Context(), all, a, load.Reports{})

@@ -165,6 +165,7 @@ func (s *oneOf) Serve(at int64, endpoint string, q simulate.Request) (int64, kv.
 // While one of three members is silent, only the clients of this member wait. If the member is
 // silent until the end of the window, these clients are still waiting then.
 func TestFindsOutagesOfClients(t *testing.T) {
+	settle.SkipUnderRace(t)
 	for _, length := range []int64{900, 5000} {
 		s := &oneOf{silent{Server: &simulate.Delaying{Times: simulate.ResponseTimes{Median: 1e6, Spread: 0.2, Seed: 3}}, from: 1_500_000_000, length: length * 1_000_000}}
 		l := scenario.Load{
