@@ -50,10 +50,10 @@ func whole(i Interval) (low, high float64) { return math.Floor(i.Lower), math.Fl
 // requested length. No trial has a warm-up or waits for the store to settle.
 func TestParameterIsSearchedLikeARate(t *testing.T) {
 	settle.SkipUnderRace(t)
-	for _, m := range models[:2] {
+	for _, m := range settle.Sample(t, 1, models[:2]) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			from, to := seeds(t, 4)
+			from, to := seeds(t, 3)
 			right, n := 0, int(to-from)
 			var widths, took []float64
 			for seed := from; seed < to; seed++ {
