@@ -22,7 +22,7 @@ func TestFindsMembersOnTheGeneratorsMachine(t *testing.T) {
 		{"elsewhere", make([]probe.Server, 3), false, 0, ""},
 		{"one process by two names", []probe.Server{here, here, {}}, true, 1, ""},
 		{"one that the system does not show", []probe.Server{here, {IsLocal: true}, {}}, true, 0, "localhost:2379 belongs to this machine, but the system does not show"},
-		{"behind a container's port", []probe.Server{{IsLocal: true, PID: 7, Program: "docker-proxy"}, {}, {}}, true, 0, "127.0.0.1:2379 (docker-proxy) belongs to this machine, but the program there forwards"},
+		{"behind a container's port", []probe.Server{{IsLocal: true, PID: 7, Program: "docker-proxy"}, {}, {}}, true, 0, "127.0.0.1:2379 (docker-proxy) belongs to this machine, but the program that listens there only forwards"},
 	} {
 		var c Cluster
 		c.recordLocalMembers(endpoints, tt.found)
