@@ -148,9 +148,9 @@ func assignment(c *cluster.Cluster, total uint64) *load.Assignment {
 
 // findProcessesIn returns the processes whose command line contains a path below a folder.
 func findProcessesIn(dir string) (processes []string) {
-	entries, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	entries, _ := filepath.Glob("/proc/[0-9]*") // "/proc/[0-9]*/cmdline" would list each process's folder
 	for _, e := range entries {
-		if b, err := os.ReadFile(e); err == nil && strings.Contains(string(b), dir+"/") {
+		if b, err := os.ReadFile(filepath.Join(e, "cmdline")); err == nil && strings.Contains(string(b), dir+"/") {
 			processes = append(processes, e)
 		}
 	}

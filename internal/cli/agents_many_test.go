@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // fleet is a set of agents, each in a separate process with its own address. If the set is empty,
@@ -109,7 +110,10 @@ const controllerMost = 300e6
 // Many agents share a load. Each agent sends its part of the load, the record names the agent that
 // began last, the controller needs little memory, and no process remains.
 func TestManyAgentsOnOneMachine(t *testing.T) {
-	n := 30
+	n := 12
+	if settle.Long() {
+		n = 30
+	}
 	if text := os.Getenv(agentsEnv); text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/testing/program"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // etcdCluster starts a real cluster that runs until the end of the test.
@@ -89,13 +91,13 @@ func TestCheckPerfOfARealCluster(t *testing.T) {
 	endpoints, _ := etcdCluster(t, "3")
 	var got perfJSON
 	code, _ := checks(t, &got, "perf", "--endpoints", endpoints, "--rate", "100", "--clients", "20", "--duration", "2s", "--format", "json")
-	if code != command.ExitSuccess && code != command.ExitFailed || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
+	if code != command.ExitSuccess && code != command.ExitFailed && code != command.ExitUndecided || got.Due != 200 || got.Members != 3 || len(got.Errors) > 0 || got.Cleanup.Deleted < 150 {
 		t.Errorf("exit code %d, %+v", code, got)
 	}
 	// The first check left no keys, so a second check can run. The second check compacts the
 	// history and defragments the members.
 	code, text := checks(t, nil, "perf", "--endpoints", endpoints, "--rate", "50", "--clients", "20", "--duration", "1s", "--auto-compact", "--auto-defrag")
-	if code != command.ExitSuccess && code != command.ExitFailed {
+	if code != command.ExitSuccess && code != command.ExitFailed && code != command.ExitUndecided {
 		t.Errorf("exit code %d", code)
 	}
 	for _, label := range []string{"Compacting with revision ", "Compacted with revision ", `Defragmenting "`, `Defragmented "`, "Space of member m1: "} {
@@ -259,12 +261,16 @@ func TestFilesOfKilledDiskCheckAreRemoved(t *testing.T) {
 
 func TestCheckDatascaleOfARealCluster(t *testing.T) {
 	t.Parallel()
-	endpoints, _ := etcdCluster(t, "3")
+	members := 1
+	if settle.Long() {
+		members = 3
+	}
+	endpoints, _ := etcdCluster(t, strconv.Itoa(members))
 	var got scaleJSON
 	if code, _ := checks(t, &got, "datascale", "--endpoints", endpoints, "--format", "json"); code != command.ExitSuccess {
 		t.Errorf("exit code %d", code)
 	}
-	if got.Written != 10_000 || got.Cleanup.Deleted != 10_000 || len(got.Members) != 3 || got.State != "pass" {
+	if got.Written != 10_000 || got.Cleanup.Deleted != 10_000 || len(got.Members) != members || got.State != "pass" {
 		t.Errorf("%+v", got)
 	}
 	for _, m := range got.Members {

@@ -25,11 +25,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Every command that contacts a server prints the server's texts and errors in printable form.
+// Every command that contacts a server prints the server's texts and errors in printable form. CI
+// tests three of the servers.
 func TestServersAreShownPrintable(t *testing.T) {
-	for _, s := range []struct {
+	for _, s := range settle.Sample(t, 3, []struct {
 		name, store string
 		endpoint    func(*testing.T) string
 	}{
@@ -39,7 +41,7 @@ func TestServersAreShownPrintable(t *testing.T) {
 		{"Consul", "consul", hostileHTTP},
 		{"ZooKeeper", "zookeeper", hostileZooKeeper},
 		{"no server", "etcd", greeting},
-	} {
+	}) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			endpoint := s.endpoint(t)
@@ -96,6 +98,7 @@ func TestClusterMembersAreShownPrintable(t *testing.T) {
 
 // Errors that quote the user's input, and plans of hostile scenario files, are printable.
 func TestInputIsShownPrintable(t *testing.T) {
+	settle.SkipUnderRace(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write := func(name, text string) string {

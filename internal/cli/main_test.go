@@ -23,12 +23,25 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, copyRelay(to))
 		os.Exit(1)
 	}
+	if os.Getenv(controllerEnv) != "" { // the test that started this process has built the program
+		os.Exit(m.Run())
+	}
 	os.Exit(program.Run(m))
 }
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// TestRecordedScripts runs the scripts that record many simulated runs in this process.
+func TestRecordedScripts(t *testing.T) {
+	settle.SkipUnderRace(t)
+	runScripts(t, "testdata/recorded")
+}
+
+// runScripts runs the scripts in a folder.
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
