@@ -173,10 +173,10 @@ func TestPreloadReachesEveryMemberOfEveryStore(t *testing.T) {
 	t.Parallel()
 	const file = `
 order: written
-defaults: {STORE, members: 3, target: all, connections: 33, clients: 33, key-space: 1500, distribution: sequential, warmup: 0s}
+defaults: {STORE, members: 3, target: all, connections: 33, clients: 33, key-space: 300, distribution: sequential, warmup: 0s}
 trials:
-  - {name: small, operation: put, total: 1500, value-size: 8}
-  - {name: local, operation: get, consistency: local, total: 5000, value-size: 256, distribution: uniform, preload: true}
+  - {name: small, operation: put, total: 300, value-size: 8}
+  - {name: local, operation: get, consistency: local, total: 1000, value-size: 256, distribution: uniform, preload: true}
 `
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
@@ -188,7 +188,7 @@ trials:
 			checkByRole(t, &run.Trials[0])
 			checkByRole(t, &run.Trials[1])
 			trial := &run.Trials[1]
-			if trial.Misses+trial.WrongResponses+trial.Stale+trial.Unverifiable > 0 || trial.Operations != 5000 {
+			if trial.Misses+trial.WrongResponses+trial.Stale+trial.Unverifiable > 0 || trial.Operations != 1000 {
 				t.Errorf("%d operations, %d misses, %d wrong, %d stale, %d unverifiable, errors %v",
 					trial.Operations, trial.Misses, trial.WrongResponses, trial.Stale, trial.Unverifiable, trial.ErrorTexts)
 			}

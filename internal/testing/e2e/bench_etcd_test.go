@@ -58,7 +58,7 @@ func noLease(t *testing.T, client *clientv3.Client) {
 func TestBenchCommandsOfEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, endpoints := w.playground(t, "3")
+	_, endpoints := w.playground(t, "1")
 	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 
 	mixed := w.bench(t, endpoints, exitDone, "txn-mixed", "--total", "200", "--clients", "4", "--rw-ratio", "2")
@@ -90,20 +90,20 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 		noLease(t, client)
 	}
 
-	checkSound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--conns", "2", "--clients", "100", "--total", "2000"))
+	checkSound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--conns", "2", "--clients", "100", "--total", "500"))
 	noLease(t, client)
-	checkSound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--rate", "500", "--total", "500"))
+	checkSound(t, w.bench(t, endpoints, exitDone, "lease-keepalive", "--rate", "500", "--total", "250"))
 	noLease(t, client)
 
 	everyEvent(t, w.bench(t, endpoints, exitDone, "watch", "--conns", "2", "--clients", "2", "--streams", "4", "--watch-per-stream", "10",
 		"--watched-key-total", "8", "--put-total", "100"), 100*5)
-	latency := w.bench(t, endpoints, exitDone, "watch-latency", "--put-total", "200", "--put-rate", "200", "--prevkv")
-	everyEvent(t, latency, 200*100)
-	if s := latency.Watch.FromSent; s.Count != 200*100 || !s.Min.Known || s.Min.NS <= 0 || latency.Watch.FromDue.Mean.NS < s.Mean.NS {
+	latency := w.bench(t, endpoints, exitDone, "watch-latency", "--put-total", "60", "--put-rate", "60", "--prevkv")
+	everyEvent(t, latency, 60*100)
+	if s := latency.Watch.FromSent; s.Count != 60*100 || !s.Min.Known || s.Min.NS <= 0 || latency.Watch.FromDue.Mean.NS < s.Mean.NS {
 		t.Errorf("the events came %v after their puts were sent", s)
 	}
-	get := w.bench(t, endpoints, exitDone, "watch-get", "--watchers", "2000", "--events", "5")
-	everyEvent(t, get, 2000*5)
+	get := w.bench(t, endpoints, exitDone, "watch-get", "--watchers", "500", "--events", "5")
+	everyEvent(t, get, 500*5)
 	if get.Operation != "get" || get.Consistency != "local" || get.Misses > 0 || rule(get, 19) != "" {
 		t.Errorf("watch-get did %s %s, with %d misses: %v", get.Operation, get.Consistency, get.Misses, get.Verdict)
 	}

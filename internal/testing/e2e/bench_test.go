@@ -49,20 +49,20 @@ func checkStatus(t *testing.T, w *world, dir string, endpoints []string) {
 }
 
 func benchOperations(t *testing.T, w *world, endpoints []string) {
-	const load = "--conns 4 --clients 16 --key-space-size 2000 --prefix ops/ "
+	const load = "--conns 4 --clients 16 --key-space-size 400 --prefix ops/ "
 	for _, test := range []struct {
 		args, operation, consistency string
 		total                        uint64
 	}{
-		{"put " + load + "--total 1501", "put", "", 1501},
-		{"put " + load + "--total 1000 --rate 2000", "put", "", 1000},
-		{"put " + load + "--total 1000 --rate 2000 --arrival poisson", "put", "", 1000},
-		{"get " + load + "--total 1501", "get", "linearizable", 1501},
-		{"get " + load + "--total 1501 --consistency s --distribution zipfian", "get", "local", 1501},
-		{"mixed " + load + "--total 1501 --put-weight 1 --get-weight 3", "mixed", "linearizable", 1501},
-		{"range ops/00000000 --total 501", "range", "linearizable", 501},
-		{"range ops/ ops0 --limit 20 --total 501 --consistency local", "range", "local", 501},
-		{"delete " + load + "--total 1501", "delete", "", 1501},
+		{"put " + load + "--total 301", "put", "", 301},
+		{"put " + load + "--total 300 --rate 1000", "put", "", 300},
+		{"put " + load + "--total 300 --rate 1000 --arrival poisson", "put", "", 300},
+		{"get " + load + "--total 301", "get", "linearizable", 301},
+		{"get " + load + "--total 301 --consistency s --distribution zipfian", "get", "local", 301},
+		{"mixed " + load + "--total 301 --put-weight 1 --get-weight 3", "mixed", "linearizable", 301},
+		{"range ops/00000000 --total 101", "range", "linearizable", 101},
+		{"range ops/ ops0 --limit 20 --total 101 --consistency local", "range", "local", 101},
+		{"delete " + load + "--total 301", "delete", "", 301},
 	} {
 		trial := w.bench(t, endpoints, exitDone, strings.Fields(test.args)...)
 		if trial.Operation != test.operation || trial.Consistency != test.consistency {
@@ -92,7 +92,7 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 		if target == "any" {
 			given = endpoints
 		}
-		trial := w.bench(t, given, exitDone, "get", "--target", target, "--total", "1200", "--conns", "6", "--clients", "12", "--key-space-size", "50", "--prefix", "targets/")
+		trial := w.bench(t, given, exitDone, "get", "--target", target, "--total", "240", "--conns", "6", "--clients", "12", "--key-space-size", "50", "--prefix", "targets/")
 		if trial.Target.String() != target || len(trial.Endpoints) != want.members || trial.Members != 3 {
 			t.Errorf("target %s is recorded as %s with the endpoints %v of %d members", target, trial.Target, trial.Endpoints, trial.Members)
 		}
@@ -118,11 +118,11 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 // A load never creates more keys than its key space contains (etcd's benchmark created 1,169 keys
 // in a key space of 1,000).
 func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.Client) {
-	w.bench(t, endpoints, exitDone, "put", "--sequential-keys", "--key-space-size", "1000", "--total", "3000", "--conns", "4", "--clients", "16",
+	w.bench(t, endpoints, exitDone, "put", "--sequential-keys", "--key-space-size", "200", "--total", "600", "--conns", "4", "--clients", "16",
 		"--prefix", "p/", "--val-size", "64")
 	before := keysOf(t, client, "p/")
-	if len(before) != 1000 {
-		t.Errorf("%d keys are in a key space of 1,000", len(before))
+	if len(before) != 200 {
+		t.Errorf("%d keys are in a key space of 200", len(before))
 	}
 	for key, size := range before {
 		if len(key) != 8 || size != 64 {
@@ -130,7 +130,7 @@ func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.
 		}
 	}
 	for _, distribution := range []string{"uniform", "zipfian", "hotspot"} {
-		w.bench(t, endpoints, exitDone, "put", "--distribution", distribution, "--key-space-size", "1000", "--total", "2000", "--conns", "4", "--clients", "16",
+		w.bench(t, endpoints, exitDone, "put", "--distribution", distribution, "--key-space-size", "200", "--total", "400", "--conns", "4", "--clients", "16",
 			"--prefix", "p/", "--val-size", "64", "--seed", "9")
 	}
 	after := keysOf(t, client, "p/")
@@ -140,9 +140,9 @@ func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.
 		}
 	}
 	// After a preload, every key exists.
-	w.bench(t, endpoints, exitDone, "get", "--key-space-size", "777", "--total", "10", "--prefix", "preloaded/")
-	if n := len(keysOf(t, client, "preloaded/")); n != 777 {
-		t.Errorf("after the preload there are %d of 777 keys", n)
+	w.bench(t, endpoints, exitDone, "get", "--key-space-size", "177", "--total", "10", "--prefix", "preloaded/")
+	if n := len(keysOf(t, client, "preloaded/")); n != 177 {
+		t.Errorf("after the preload there are %d of 177 keys", n)
 	}
 }
 
@@ -152,7 +152,7 @@ func benchSeeds(t *testing.T, w *world, endpoints []string, client *clientv3.Cli
 	for prefix, args := range map[string]string{
 		"a/": "--seed 5 --conns 1", "b/": "--seed 5 --conns 4 --clients 32", "c/": "--seed 6 --conns 4 --clients 32",
 	} {
-		w.bench(t, endpoints, exitDone, append([]string{"put", "--total", "600", "--key-space-size", "100000", "--prefix", prefix}, strings.Fields(args)...)...)
+		w.bench(t, endpoints, exitDone, append([]string{"put", "--total", "200", "--key-space-size", "100000", "--prefix", prefix}, strings.Fields(args)...)...)
 		sets[prefix] = keysOf(t, client, prefix)
 	}
 	common := func(x, y map[string]int) (n int) {
@@ -163,10 +163,10 @@ func benchSeeds(t *testing.T, w *world, endpoints []string, client *clientv3.Cli
 		}
 		return n
 	}
-	if n := common(sets["a/"], sets["b/"]); n != len(sets["a/"]) || n != len(sets["b/"]) || n < 590 {
+	if n := common(sets["a/"], sets["b/"]); n != len(sets["a/"]) || n != len(sets["b/"]) || n < 195 {
 		t.Errorf("the same seed wrote %d and %d keys, %d of them the same", len(sets["a/"]), len(sets["b/"]), n)
 	}
-	if n := common(sets["a/"], sets["c/"]); n > 30 {
+	if n := common(sets["a/"], sets["c/"]); n > 10 {
 		t.Errorf("another seed wrote %d of the same keys", n)
 	}
 }

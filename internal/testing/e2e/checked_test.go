@@ -30,16 +30,17 @@ defaults: {store: etcd, connections: 6, clients: 24, key-space: 200, timeout: 5s
 trials:
   - name: counted
     mix: [{operation: put, weight: 20}, {operation: get, weight: 20}, {operation: get, weight: 20, consistency: local}, {operation: cas, weight: 20}, {operation: delete, weight: 10}, {operation: exists, weight: 10}]
-    total: 4000
+    total: 1600
     watch: {watchers: 60, streams: 10, prev-kv: true}
-  - {name: several, mix: [{operation: txn, weight: 1}, {operation: get, weight: 1}, {operation: get, weight: 2, consistency: local}], total: 2000, workers: 2}
-  - {name: ranges, mix: [{operation: txn, weight: 2}, {operation: delete, weight: 1}, {operation: range, weight: 2}, {operation: range, weight: 1, consistency: local}, {operation: txn-get, weight: 1}], range-limit: 7, total: 2000, watch: {watchers: 20, streams: 5, connections: 2, keys-per-watcher: 20}}
-  - {name: transacted, mix: [{operation: stm, weight: 3}, {operation: put, weight: 1}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67, isolation: s}, total: 400}
+  - {name: several, mix: [{operation: txn, weight: 1}, {operation: get, weight: 1}, {operation: get, weight: 2, consistency: local}], total: 1600, workers: 2}
+  - {name: ranges, mix: [{operation: txn, weight: 2}, {operation: delete, weight: 1}, {operation: range, weight: 2}, {operation: range, weight: 1, consistency: local}, {operation: txn-get, weight: 1}], range-limit: 7, total: 800, watch: {watchers: 20, streams: 5, connections: 2, keys-per-watcher: 20}}
+  - {name: transacted, mix: [{operation: stm, weight: 3}, {operation: put, weight: 1}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67, isolation: s}, total: 200}
   - {name: locked, operation: stm, stm: {keys: 2, write-percent: 50, locker: lock-client}, clients: 8, total: 100}
   - {name: locked-rpc, operation: stm, stm: {keys: 2, locker: lock-rpc}, clients: 8, total: 100}
   - {name: shaken, mix: [{operation: stm, weight: 3}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67}, duration: 2500ms, faults: [kill leader at 500ms for 500ms]}
   - name: broken
     mix: [{operation: put, weight: 40}, {operation: get, weight: 30}, {operation: get, weight: 20, consistency: local}, {operation: delete, weight: 10}, {operation: txn, weight: 10}, {operation: keepalive, weight: 5}]
+    rate: 300
     duration: 8s
     watch: {watchers: 12, streams: 12, keys-per-watcher: all, prev-kv: true}
     faults: [kill leader at 1s for 1s, pause leader at 5s for 700ms]
@@ -96,7 +97,7 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 		t.Errorf("where the leader was killed, watchers received %+v, and the leases are %+v", broken.Watches, broken.Leases)
 	}
 	// Every operation that became due was recorded, and every key was read from every member.
-	if counted := byName(t, run, "counted"); counted.Verification.Operations != counted.Due+3*200 || counted.Due != 4000 {
+	if counted := byName(t, run, "counted"); counted.Verification.Operations != counted.Due+3*200 || counted.Due != 1600 {
 		t.Errorf("%d operations were checked of %d and the reads of 3 members", counted.Verification.Operations, counted.Due)
 	}
 	if broken.Indefinite == 0 {

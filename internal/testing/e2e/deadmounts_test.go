@@ -14,7 +14,7 @@ import (
 // onBadDisks is a load on a member whose data is on a disk that a disk fault mounts.
 const onBadDisks = `
 name: killed
-defaults: {store: etcd, members: 1, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
+defaults: {store: etcd, members: 1, connections: 4, rate: 100, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
 trials:
   - {name: first, faults: [slow-disk all by 5m at 100ms for 9m]}
 `

@@ -59,11 +59,11 @@ func (w *world) upCluster(t *testing.T, name, members string) (endpoints []strin
 var realStores = []string{"etcd", "zookeeper", "consul"}
 
 // TestGivenEndpoints passes the endpoints of real clusters in different ways. All tests of a store
-// use one cluster of three members. At the end, one of these members is killed. CI tests two of the
+// use one cluster of three members. At the end, one of these members is killed. CI tests one of the
 // stores.
 func TestGivenEndpoints(t *testing.T) {
 	t.Parallel()
-	for _, name := range settle.Sample(t, 2, realStores) {
+	for _, name := range settle.Sample(t, 1, realStores) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -183,16 +183,17 @@ func forward(t *testing.T, to string) string {
 
 // endsBeforeTheLoad runs loads in which a member is lost after 1, 2, … 8 connections, so that it is
 // lost at each step before and at the start of the load. The load must then run on the other
-// member, and the lost member must be reported unless it was lost during the load.
+// member, and the lost member must be reported unless it was lost during the load. CI tests four of
+// these numbers.
 func endsBeforeTheLoad(t *testing.T, w *world, endpoints []string) {
 	named := 0
 	for _, command := range []string{"put", "get"} {
-		for connections := range 8 {
-			given := []string{endpoints[0], endingForward(t, endpoints[1], connections+1)}
+		for _, connections := range settle.Sample(t, 4, []int{1, 2, 3, 4, 5, 6, 7, 8}) {
+			given := []string{endpoints[0], endingForward(t, endpoints[1], connections)}
 			trial := w.bench(t, given, exitDone, command, "--total", "50", "--key-space-size", "100", "--conns", "4", "--clients", "4")
 			for _, m := range trial.Absent {
 				if m.Endpoint != given[1] || slices.Contains(trial.Endpoints, given[1]) {
-					t.Errorf("%s after %d connections: %s is absent, and the load went to %v", command, connections+1, m.Endpoint, trial.Endpoints)
+					t.Errorf("%s after %d connections: %s is absent, and the load went to %v", command, connections, m.Endpoint, trial.Endpoints)
 				}
 				named++
 			}

@@ -23,7 +23,7 @@ import (
 const eventful = `
 name: eventful
 order: written
-defaults: {store: NAME, connections: 6, clients: 24, key-space: 200, operation: put, timeout: 5s, target: all, settings: {SETTINGS}}
+defaults: {store: NAME, connections: 6, rate: 200, key-space: 200, operation: put, timeout: 5s, target: all, settings: {SETTINGS}}
 trials:
   - {name: snapshots, warmup: 300ms, duration: 5s}
   - {name: killed, warmup: 300ms, duration: 8s}

@@ -17,7 +17,7 @@ import (
 // killed is a load with faults. The test kills the program during these faults.
 const killed = `
 name: killed
-defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
+defaults: {store: etcd, connections: 4, rate: 100, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
 trials:
   - {name: first, faults: [FAULTS]}
 `

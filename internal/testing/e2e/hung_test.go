@@ -96,7 +96,7 @@ func TestHungLeaderCostsTheElection(t *testing.T) {
 			}
 			settle.RetryMeasurement(t, func(r settle.Reporter) {
 				w := newWorld(t)
-				first, leader, stopped := w.hang(t, st, settings, "arrival: constant, rate: 500")
+				first, leader, stopped := w.hang(t, st, settings, "arrival: constant, rate: 200")
 				elected, ok := checkHung(t, r, w, first, leader, stopped)
 				if !ok {
 					return

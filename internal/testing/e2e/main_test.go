@@ -88,7 +88,7 @@ func eventually(t *testing.T, limit time.Duration, what string, holds func() boo
 // holds.
 func holdsWithin(t *testing.T, limit time.Duration, holds func() bool) bool {
 	t.Helper()
-	ticker := time.NewTicker(5 * time.Millisecond)
+	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -135,7 +135,7 @@ func TestNonVoters(t *testing.T) {
 			t.Helper()
 			n++
 			out := w.path("run" + string(rune('a'+n)))
-			args = append(append([]string{"bench"}, args...), "--store", st.Name(), "--endpoints", given, "--conns", "8", "--clients", "8", "--total", "300", "--key-space-size", "50", "--out", out)
+			args = append(append([]string{"bench"}, args...), "--store", st.Name(), "--endpoints", given, "--conns", "8", "--clients", "8", "--total", "90", "--key-space-size", "30", "--out", out)
 			p := w.run(t, args...).exits(t, code)
 			if code != exitDone {
 				return p, nil
@@ -171,7 +171,7 @@ func TestNonVoters(t *testing.T) {
 			}
 		}
 		if can.ForwardsRequests {
-			if _, one := bench(exitDone, "put", "--target", "member:4"); one.Errors > 0 || servedBy(one, last) != 300 {
+			if _, one := bench(exitDone, "put", "--target", "member:4"); one.Errors > 0 || servedBy(one, last) != 90 {
 				t.Errorf("writes asked for at the member without a vote: %d errors, %d there", one.Errors, servedBy(one, last))
 			}
 		} else {

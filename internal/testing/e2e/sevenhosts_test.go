@@ -113,10 +113,10 @@ func (h *hostsWithAgents) host(name string) *hosts.Agent {
 // counts compares the number of writes that the members received with the number of writes that all
 // workers recorded. The second trial keeps the cluster running while the test queries the members.
 func (h *hostsWithAgents) counts(t *testing.T) {
-	const total = 2003
+	const total = 803
 	p := h.begin(t, "counts", onThree, fmt.Sprintf(`
 - {name: put, operation: put, total: %d, preload: false}
-- {name: get, operation: get, duration: 3s, preload: false}
+- {name: get, operation: get, rate: 100, duration: 3s, preload: false}
 `, total))
 	p.measuring(t, h.path("counts"), "trial-02-get")
 	going, err := record.Open(h.path("counts"))
@@ -179,7 +179,7 @@ func (h *hostsWithAgents) union(t *testing.T) {
 	heard, ears := agents.CountResults(workers)
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
-	l.Connections, l.Clients, l.KeySpace, l.Total, l.Duration, l.Seed, l.Workers = 13, 29, 100, 2003, 0, 7, 4
+	l.Connections, l.Clients, l.KeySpace, l.Total, l.Duration, l.Seed, l.Workers = 13, 29, 100, 803, 0, 7, 4
 	l.Complete()
 	a := &load.Assignment{Load: l, Store: etcd.Name, Endpoints: endpoints, Access: scenario.RunningCluster{Endpoints: endpoints, DialTimeout: time.Minute}}
 	before := agents.ServedPuts(t, endpoints)
@@ -305,7 +305,7 @@ func (h *hostsWithAgents) slow(t *testing.T) {
 // invalid, and the verdict must name the host.
 func (h *hostsWithAgents) lostWorker(t *testing.T) {
 	p := h.begin(t, "lost", onThree, `
-- {name: put, operation: put, duration: 10m}
+- {name: put, operation: put, rate: 200, duration: 10m}
 `)
 	p.measuring(t, h.path("lost"), "trial-01-put")
 	lost := h.host("gen2")

@@ -5,7 +5,6 @@ package e2e_test
 import (
 	"fmt"
 	"html"
-	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -87,17 +86,26 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 }
 
 // In a closed loop, a stall delays too few operations to change any p99. The report finds the
-// one-second interval of the stall by its throughput.
+// one-second intervals of the stall by their throughput. The stall covers at least 95 % of one
+// interval, whatever the time between the window's start and the first operation. On a busy machine,
+// other intervals may have a high p99, but their throughput must not fall as far.
 func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
-		_, trial, _, page := truth{w, []string{"--script", "delay=2ms; stall=900ms@4s"}, []string{"put", "--duration", "7s", "--conns", "4", "--clients", "8"}}.runKnown(t)
-		spikes := analyze.Spikes(trial)
-		if len(spikes) != 1 || spikes[0].LowestRate > 0.25*spikes[0].UsualRate || math.Abs(spikes[0].From-4) > 0.15 {
-			r.Errorf("the spikes are %+v", spikes)
+		_, trial, _, page := truth{w, []string{"--script", "delay=4ms; stall=1900ms@4s"}, []string{"put", "--duration", "7s", "--conns", "4", "--clients", "8"}}.runKnown(t)
+		all := analyze.Spikes(trial)
+		stalls := slices.DeleteFunc(slices.Clone(all), func(s analyze.Spike) bool { return s.LowestRate > 0.25*s.UsualRate })
+		if len(stalls) != 1 {
+			r.Errorf("the spikes are %+v", all)
+			return
 		}
-		if !strings.Contains(page, "4.0 s: p99 ") || !strings.Contains(page, "; throughput ") {
+		// On a busy machine, the first operation may precede the window by up to a second, and the
+		// spike may also contain neighbouring intervals with a high p99.
+		at := stalls[0].From
+		checkBetween(r, "the spike's beginning", at, 0, 5.15)
+		checkBetween(r, "the spike's end", at+float64(stalls[0].Seconds), 3.85, 7.15)
+		if line := fmt.Sprintf("<li>%.1f s: [^<]*; minimum throughput ", at); !regexp.MustCompile(line).MatchString(page) {
 			r.Errorf("the page does not say where the stall was")
 		}
 	})

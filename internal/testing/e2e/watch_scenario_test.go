@@ -25,7 +25,7 @@ func TestWatchLatencyScenario(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := w.run(t, "run", w.file(t, "watch-latency.yaml", string(contents)), "--scale", "0.1", "--out", w.path("run"), "--interval", "1s",
+	p := w.run(t, "run", w.file(t, "watch-latency.yaml", string(contents)), "--scale", "0.1", "--set", "members=1", "--out", w.path("run"), "--interval", "1s",
 		"--threshold", "watch-lost<=0", "--threshold", "watchers-*:watch-p50<1h", "--threshold", "catch-up:watch-events>1")
 	run := openRun(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
@@ -114,7 +114,7 @@ trials:
         - {keys: 2, locker: lock-client}
         - {keys: 2, locker: lock-rpc, isolation: ss}
   - {name: stm-open, operation: stm, stm: {keys: 2}, rate: 100}
-  - {name: keepalive, operation: keepalive, total: 800}
+  - {name: keepalive, operation: keepalive, total: 200}
   - {name: keepalive-open, operation: keepalive, rate: 100}
   - {name: beat, mix: {keepalive: 1, put: 4}}
   - {name: txns, mix: {txn-get: 2, txn: 1}, range-key: "0", range-end: z, range-limit: 3, txn-keys: 1}
