@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // long has a short trial, and a second trial that lasts until the test ends it.
@@ -42,10 +44,11 @@ func (p *startedProgram) measuring(t *testing.T, dir, folder string) {
 	})
 }
 
-// An interrupted command prints what it has measured. etcd's benchmark does not.
+// An interrupted command prints what it has measured. etcd's benchmark does not. CI tests two of the
+// signals.
 func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
-	for name, interrupt := range map[string]func(*startedProgram, *testing.T){
+	all := map[string]func(*startedProgram, *testing.T){
 		"Ctrl-C":  (*startedProgram).interrupt,
 		"SIGTERM": func(p *startedProgram, t *testing.T) { p.signal(t, syscall.SIGTERM) },
 		// When a terminal is closed, the program may receive the signal twice. It must not treat
@@ -55,7 +58,9 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 			p.awaitText(t, "stopping")
 			p.signal(t, syscall.SIGHUP)
 		},
-	} {
+	}
+	for _, name := range settle.Sample(t, 2, slices.Sorted(maps.Keys(all))) {
+		interrupt := all[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -190,10 +195,10 @@ func TestInterruptInThePreload(t *testing.T) {
 }
 
 // After kill -9 of the program, no process remains that could stop the members, so they must stop
-// by themselves.
+// by themselves. CI tests one place of the data.
 func TestKilledRunLeavesNoProcessAndAReadableDirectory(t *testing.T) {
 	t.Parallel()
-	for _, place := range []string{"in the run directory", "elsewhere"} {
+	for _, place := range settle.Sample(t, 1, []string{"in the run directory", "elsewhere"}) {
 		t.Run("data "+place, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
