@@ -185,7 +185,7 @@ func TestRunWithMembersAndWorkersOnAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := assignment(c, 3001)
+	a := assignment(c, 801)
 	if _, err := workers.Check(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
@@ -193,11 +193,11 @@ func TestRunWithMembersAndWorkersOnAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := res.Measured; m.Due != 3001 || m.Outcomes[kv.OK] != 3001 || m.MergedCell().Response.TotalCount() != 3001 || len(res.Used) != 2 {
+	if m := res.Measured; m.Due != 801 || m.Outcomes[kv.OK] != 801 || m.MergedCell().Response.TotalCount() != 801 || len(res.Used) != 2 {
 		t.Errorf("due %d, %v %v, used %+v", m.Due, m.Outcomes, m.ErrorTexts, res.Used)
 	}
-	if n, err := puts(members[0].Endpoint); err != nil || n-before != 3001 {
-		t.Errorf("the members applied %d writes, %v, and 3001 were sent", n-before, err)
+	if n, err := puts(members[0].Endpoint); err != nil || n-before != 801 {
+		t.Errorf("the members applied %d writes, %v, and 801 were sent", n-before, err)
 	}
 	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -465,7 +465,7 @@ func TestARunOnAgents(t *testing.T) {
 	c.Stdin = strings.NewReader("hosts: [" + at(0) + ", " + at(1) + ", " + at(2) + "]" + `
 name: agents
 trials:
-- {name: put, store: etcd, members-on: [host1, host2], workers-on: [host3], operation: put, clients: 20, connections: 4, total: 2000, warmup: 0s, key-space: 1000}
+- {name: put, store: etcd, members-on: [host1, host2], workers-on: [host3], operation: put, clients: 20, connections: 4, total: 600, warmup: 0s, key-space: 1000}
 `)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
@@ -477,7 +477,7 @@ trials:
 		t.Fatal(err)
 	}
 	trial := &run.Trials[0]
-	if run.State != record.Complete || trial.Operations != 2000 || trial.Errors != 0 || len(run.Clusters) != 1 || len(run.Clusters[0].Members) != 3 {
+	if run.State != record.Complete || trial.Operations != 600 || trial.Errors != 0 || len(run.Clusters) != 1 || len(run.Clusters[0].Members) != 3 {
 		t.Errorf("%+v", run)
 	}
 	for i, m := range run.Clusters[0].Members {

@@ -78,7 +78,7 @@ func nothingIn(dir string) error {
 func TestARunOverSSH(t *testing.T) {
 	o := startSSH(t, "127.0.0.61", "127.0.0.62", "127.0.0.63")
 	dir := filepath.Join(t.TempDir(), "run")
-	c := exec.Command("quorumbench", append([]string{"run", o.scenario(t, "", "total: 2000, members-on: [host1, host2], workers-on: [host3]"), "--out", dir, "--format", "json"}, o.flags...)...)
+	c := exec.Command("quorumbench", append([]string{"run", o.scenario(t, "", "total: 600, members-on: [host1, host2], workers-on: [host3]"), "--out", dir, "--format", "json"}, o.flags...)...)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if err := c.Run(); err != nil {
@@ -89,7 +89,7 @@ func TestARunOverSSH(t *testing.T) {
 		t.Fatal(err)
 	}
 	trial := &run.Trials[0]
-	if run.State != record.Complete || trial.Operations != 2000 || trial.Errors != 0 || trial.Verdict.State == verdict.Invalid || len(run.Hosts) != 3 || run.Hosts[2].Via != "ssh" {
+	if run.State != record.Complete || trial.Operations != 600 || trial.Errors != 0 || trial.Verdict.State == verdict.Invalid || len(run.Hosts) != 3 || run.Hosts[2].Via != "ssh" {
 		t.Errorf("%+v", run)
 	}
 	for i, m := range run.Clusters[0].Members {
@@ -116,7 +116,7 @@ func TestARunOverSSH(t *testing.T) {
 // If the controller is killed or the ssh connection is cut, everything is removed when the lease
 // expires.
 func TestRunOverSSHLeavesNothing(t *testing.T) {
-	const endless = "duration: 10m"
+	const endless = "rate: 100, duration: 10m"
 	t.Run("interrupted", func(t *testing.T) {
 		t.Parallel()
 		o := startSSH(t, "127.0.0.64")

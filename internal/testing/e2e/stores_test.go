@@ -73,11 +73,15 @@ func server(t *testing.T, st store.Store) string {
 }
 
 // withStore replaces STORE in a scenario by the store's name, and adds the path of its server if
-// quorumbench's own binary does not contain the server.
+// quorumbench's own binary does not contain the server. ZooKeeper's Java gets options with which a
+// short run needs less CPU time.
 func withStore(scenario string, st store.Store, exec string) string {
 	which := "store: " + st.Name()
 	if exec != "" {
 		which += fmt.Sprintf(", exec: %q", exec)
+	}
+	if st.Name() == "zookeeper" {
+		which += `, settings: {jvm-options: ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]}`
 	}
 	return strings.ReplaceAll(scenario, "STORE", which)
 }
