@@ -37,7 +37,7 @@ trials:
   - {name: transacted, mix: [{operation: stm, weight: 3}, {operation: put, weight: 1}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67, isolation: s}, total: 200}
   - {name: locked, operation: stm, stm: {keys: 2, write-percent: 50, locker: lock-client}, clients: 8, total: 100}
   - {name: locked-rpc, operation: stm, stm: {keys: 2, locker: lock-rpc}, clients: 8, total: 100}
-  - {name: shaken, mix: [{operation: stm, weight: 3}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67}, duration: 2500ms, faults: [kill leader at 500ms for 500ms]}
+  - {name: shaken, mix: [{operation: stm, weight: 3}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67}, rate: 100, duration: 2500ms, faults: [kill leader at 500ms for 500ms]}
   - name: broken
     mix: [{operation: put, weight: 40}, {operation: get, weight: 30}, {operation: get, weight: 20, consistency: local}, {operation: delete, weight: 10}, {operation: txn, weight: 10}, {operation: keepalive, weight: 5}]
     rate: 300
