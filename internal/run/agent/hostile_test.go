@@ -101,8 +101,8 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 			_, _, err = l.Read(ctx)
 			return err
 		}},
-		"the folders differ from": {[]reply{{Sizes: make([]int64, 3)}}, func(h host.Host) error { _, _, err := h.MeasureFolders(ctx, []string{"/d"}); return err }},
-		"the folders differ": {[]reply{{Sizes: []int64{1}, Cost: -1}}, func(h host.Host) error {
+		"have a valid size for each": {[]reply{{Sizes: make([]int64, 3)}}, func(h host.Host) error { _, _, err := h.MeasureFolders(ctx, []string{"/d"}); return err }},
+		"size for each requested folder": {[]reply{{Sizes: []int64{1}, Cost: -1}}, func(h host.Host) error {
 			_, _, err := h.MeasureFolders(ctx, []string{"/d"})
 			return err
 		}},
