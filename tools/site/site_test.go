@@ -108,6 +108,36 @@ func TestLLMs(t *testing.T) {
 	}
 }
 
+// TestPagesAreShort checks the maximum lengths of pages: 900 words for the README, 800 for an answer
+// to one question, and 150 lines for the changelog. Words in code blocks count, too.
+func TestPagesAreShort(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../../docs/how-to/*.md")
+	if err != nil || len(pages) < 15 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	maxWords := map[string]int{"../../README.md": 900}
+	for _, page := range pages {
+		maxWords[page] = 800
+	}
+	for page, limit := range maxWords {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(bytes.Fields(b)); n > limit {
+			t.Errorf("%s has %d words, not at most %d", page, n, limit)
+		}
+	}
+	changes, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(changes, []byte("\n")); n > 150 {
+		t.Errorf("the changelog has %d lines, not at most 150", n)
+	}
+}
+
 // TestDeadLinks checks that links to files and headings that do not exist are errors.
 func TestDeadLinks(t *testing.T) {
 	t.Parallel()
