@@ -122,7 +122,7 @@ func historySummary(h *history.History, changed int) string {
 	case changed == 0 && short == len(h.Series):
 		return fmt.Sprintf("%s over %s: too short to judge.", all, over)
 	case changed == 0 && short > 0:
-		return fmt.Sprintf("No change%s in %s, over %s; %d of them are too short to judge.", h.SelectionText, all, over, short)
+		return fmt.Sprintf("No change%s in %s, over %s; too short to judge: %d.", h.SelectionText, all, over, short)
 	case changed == 0:
 		return fmt.Sprintf("No change%s in %s, over %s.", h.SelectionText, all, over)
 	}
