@@ -84,7 +84,7 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 	r.Number("from", &f.firstRate, "R", "first rate to try; with --over KEY: first value to try, by default the value of KEY in the scenario")
 	r.Number("max-rate", &f.maxRate, "R", "highest rate to try")
 	r.Number("max-value", &f.maxValue, "V", "highest value of the searched parameter to try (default: the parameter's maximum)")
-	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, overFlag.String, "run one search for each value of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or for each store: store=NAME[@VERSION],NAME=PATH,...; KEY without values: search for the highest value of KEY, for example nodes; KEY must be an application's parameter that determines the load")
+	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, overFlag.String, "run one search for each value of a load or cluster parameter, for example value-size=128,1KiB,16KiB, or for each store: store=NAME[@VERSION],NAME=PATH,...; KEY without values: search for the highest value of this KEY, which must be an application's parameter that determines the load, for example nodes")
 	r.Duration("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 means no warm-up")
 	r.Text("trial", &f.trial, "NAME", "name of the trial whose load the search uses, if the file has several trials")
 	a.AddProgress(r)

@@ -69,7 +69,7 @@ func (p *podCheck) register(c *cobra.Command, plugin bool, attach *command.Attac
 	}
 	r := command.NewFlags(c.Flags())
 	p.kubernetesFlags.register(r, "find the etcd of a Kubernetes control plane, and run the command in a pod next to it (docs/how-to/run-in-a-pod.md)",
-		"namespace of the pod (default: the namespace of etcd's pods, or kube-system)", "; default: the image in --shell-image", func() {
+		"namespace of the pod (default: the namespace of etcd's pods, or kube-system)", "; default: this program is copied into a pod with the image in --shell-image", func() {
 			r.Text("shell-image", &p.shellImage, "NAME", "with --on kubernetes and without --image: image with a shell, for a pod into which this program is copied")
 			r.Text("node", &p.node, "NAME", "with --on kubernetes: control-plane node on which the pod runs (default: the first node whose etcd is ready)")
 			r.Toggle("yes", &p.yes, "with --on kubernetes: create the pod without asking for confirmation")
@@ -180,7 +180,7 @@ const unknownTime = time.Hour
 
 // keysRemain is the remedy if a check could not remove its keys. The pod has printed the run's ID,
 // because another pod cannot determine whether the run has ended.
-const keysRemain = "its keys may remain: remove them with the command that the check printed before it wrote them, \"quorumbench cleanup --on kubernetes --prefix PREFIX --run ID\""
+const keysRemain = "the check's keys may remain: remove them with the command that the check printed before it wrote them, \"quorumbench cleanup --on kubernetes --prefix PREFIX --run ID\""
 
 // checkInPod runs a check in a pod. It uses the scenario s only to describe the check, and to limit
 // its duration.

@@ -116,7 +116,7 @@ func sides(c *compare.Comparison) *Table {
 }
 
 func compareNotes(c *compare.Comparison) []string {
-	words := "Figures are medians of the valid repeats. Changes are computed from " + c.ComparedFigures()
+	words := "Figures are medians of the repeats that count (valid and suspect). Changes are computed from " + c.ComparedFigures()
 	if c.Metrics.UsesTimes() {
 		words += "; percentiles refer to the service time"
 		switch {
@@ -144,7 +144,7 @@ func compareNotes(c *compare.Comparison) []string {
 			text.Count(uint64(c.FamilySize))))
 	}
 	if c.Disturbed() {
-		lines = append(lines, "Some repeats were disturbed. The intervals are for the change without the known disturbances. The more a disturbance may have changed a repeat, the less weight the repeat has. If disturbances may have affected one run more than the other, the interval extends further on one side, to cover this effect.")
+		lines = append(lines, "Some repeats were disturbed. The intervals estimate the change that the runs would show without the known disturbances. The more a disturbance may have changed a repeat, the less weight the repeat has. If disturbances may have affected one run more than the other, the interval is longer on one side, to cover this effect.")
 	}
 	if c.UsesRounds() {
 		lines = append(lines, fmt.Sprintf("With at least %d rounds, each repeat is compared with the baseline's repeat in the same round, so drift between rounds cancels out. The interval is computed from the ratios of the rounds.", stats.MinRounds))

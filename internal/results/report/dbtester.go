@@ -369,8 +369,8 @@ func summaryText(rows []summaryRow) string {
 	}
 	servers := "The resource use of the servers is not known."
 	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
-		servers = "Server figures are sums over the processes of all members: the highest CPU and memory use in one second, and\n" +
-			"the bytes on connections. Reads, writes and sectors are means over all disks of the members' machines. Disk\n" +
+		servers = "CPU and memory use are the highest sums over the processes of all members in one second. Bytes on connections\n" +
+			"are sums over all members. Reads, writes and sectors are means over all disks of the members' machines. Disk\n" +
 			"space is the mean size of a member's data folder at the end."
 	}
 	return strings.Join(append(tables,

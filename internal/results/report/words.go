@@ -53,7 +53,7 @@ func RankingText(r *compare.Ranking) string {
 	for i := range r.Slower {
 		s := &r.Slower[i]
 		if name := s.First().Name; s.Clear {
-			clear = append(clear, ratioText(s.Ratio)+" times that of "+name)
+			clear = append(clear, ratioText(s.Ratio)+" times the throughput of "+name)
 		} else {
 			unclear = append(unclear, name)
 		}
@@ -62,7 +62,7 @@ func RankingText(r *compare.Ranking) string {
 	if len(clear) > 0 {
 		words = "has the highest throughput: " + text.ShortList(clear, maxRanked)
 		if len(unclear) > 0 {
-			words += "; that of " + text.ShortList(unclear, maxRanked) + " does not clearly differ"
+			words += "; the throughput of " + text.ShortList(unclear, maxRanked) + " does not clearly differ"
 		}
 	}
 	var doubts []string
@@ -76,7 +76,7 @@ func RankingText(r *compare.Ranking) string {
 		doubts = append(doubts, text.Plural(uint64(r.Omitted), "trial")+" with this load cannot be compared")
 	}
 	if len(doubts) > 0 {
-		words += "; this is uncertain, because " + strings.Join(doubts, " and ")
+		words += "; the ranking is uncertain, because " + strings.Join(doubts, " and ")
 	}
 	return words
 }

@@ -187,8 +187,8 @@ func (g *Guard) inUse(prefix string, m *Marker) error {
 	e.Running = fmt.Sprintf("the run of process %d on %s, which began at %s", m.Owner.PID, m.Machine, m.StartTime.Format(time.RFC3339))
 	switch {
 	case m.KeepsKeys:
-		e.Running = fmt.Sprintf("keys of a run that began at %s and kept them, as requested", m.StartTime.Format(time.RFC3339))
-		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"%s\"", g.cleanupCommand(m.Prefix, ""))
+		e.Running = fmt.Sprintf("keys of a run that began at %s and was asked to keep its keys", m.StartTime.Format(time.RFC3339))
+		e.Remedy = fmt.Sprintf("choose another prefix, or remove these keys with \"%s\"", g.cleanupCommand(m.Prefix, ""))
 	case m.State() == Unknown:
 		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove its keys with \"%s --run %s\"", g.cleanupCommand(m.Prefix, ""), m.Run)
 	}

@@ -29,7 +29,7 @@ func (f *Fault) checkKinds(*kindProperties) string {
 	case slices.ContainsFunc(f.Kinds, func(k Kind) bool {
 		return k >= Random || k.properties().needsServer || k.properties().network.needsAmount()
 	}):
-		return fmt.Sprintf("cannot choose from %s: the kinds of a random fault must need no field other than \"by\", and the kind random is not allowed; use other kinds", kindsText(f.Kinds))
+		return fmt.Sprintf("cannot choose from %s: a random fault can choose only kinds that require no field except \"by\", and not the kind random; use other kinds", kindsText(f.Kinds))
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ func hostRules(disk kv.DiskRule) *kv.HostRules {
 			},
 			{
 				Quantity: kv.MeanRoundTrip, AtMost: (defaultSyncLimit * usualTick).Seconds() / 10, Advice: true,
-				Effect: "10 such round trips take longer than syncLimit ticks (10 s by default), after which a follower that has not responded is dropped",
+				Effect: "10 such round trips take longer than syncLimit ticks (10 s by default); the leader drops a follower that does not respond within this time",
 				Remedy: "place the members closer to each other, or raise tickTime or syncLimit", Source: administration,
 			},
 		},
@@ -50,7 +50,7 @@ func settingsFor(m kv.Measured) []kv.Setting {
 	tick := max(usualTick, (10*(m.P99RoundTrip+m.LongestWrite)/defaultSyncLimit+unit-1)/unit*unit)
 	return []kv.Setting{{
 		Name: "tickTime", Value: strconv.FormatInt(tick.Milliseconds(), 10),
-		Reason: fmt.Sprintf("syncLimit=%d ticks then last at least 10 times as long as a round trip and the longest write together (%s); the value is not below 2000, the guide's example", defaultSyncLimit, text.Duration(float64(m.P99RoundTrip+m.LongestWrite))),
+		Reason: fmt.Sprintf("syncLimit (%d ticks) is then at least 10 times the sum of a round trip and the longest write (%s); tickTime is at least 2000, the value in the guide's example", defaultSyncLimit, text.Duration(float64(m.P99RoundTrip+m.LongestWrite))),
 		Source: administration,
 	}}
 }

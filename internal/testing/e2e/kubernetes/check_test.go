@@ -270,7 +270,7 @@ func (p *staticPlane) testKilled(t *testing.T) {
 func (p *staticPlane) testPodKilled(t *testing.T) {
 	c, stderr := p.startCheck(t, "10m")
 	killInPod(t)
-	if err := c.Wait(); err == nil || !strings.Contains(stderr.String(), "the command in the pod was killed; its keys may remain") {
+	if err := c.Wait(); err == nil || !strings.Contains(stderr.String(), "the command in the pod was killed; the check's keys may remain") {
 		t.Errorf("it ends with %v: %s", err, stderr)
 	}
 	if left := listRemains(t); left != "" || countKeys(t, p.etcd) < 50 {
