@@ -162,10 +162,12 @@ func (p *podCheck) args(words string, plane *kubernetes.ControlPlane) []string {
 // cleanupFlags returns the flags with which the user can start "quorumbench cleanup" next to the
 // same etcd.
 func (p *podCheck) cleanupFlags() string {
-	flags := []string{"--on", onKubernetes}
+	flags, connects := []string{"--on", onKubernetes}, []string{"endpoints"}
+	for name := range new(kubernetes.Files).All() {
+		connects = append(connects, name)
+	}
 	p.flags.Visit(func(f *pflag.Flag) {
-		connects := slices.Contains([]string{"endpoints", "cacert", "cert", "key"}, f.Name)
-		if connects || slices.Contains(p.names, f.Name) && !slices.Contains([]string{"yes", "dry-run", "ready-timeout"}, f.Name) {
+		if slices.Contains(connects, f.Name) || slices.Contains(p.names, f.Name) && !slices.Contains([]string{"yes", "dry-run", "ready-timeout"}, f.Name) {
 			flags = append(flags, "--"+f.Name, command.ShellQuote(f.Value.String()))
 		}
 	})

@@ -55,5 +55,5 @@ func ParseTarget(s string) (Target, error) {
 	if i := slices.Index(modeNames, s); i >= 0 {
 		return Target{Mode: TargetMode(i)}, nil
 	}
-	return Target{}, fmt.Errorf("there is no target %q; choose any, all, leader, followers or member:N", s)
+	return Target{}, fmt.Errorf("there is no target %q; choose %s or member:N", s, strings.Join(modeNames, ", "))
 }

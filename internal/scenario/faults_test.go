@@ -26,8 +26,8 @@ func TestWrongNetworkFaultsAreRefused(t *testing.T) {
 		"slow-link m1 to 1MB at 1s for 1s":               `"1MB" is not a rate; write one as in 100KB/s or 1MB/s`,
 		"slow-link m1 to 0B/s at 1s for 1s":              `the rate of a link must be above 0, not 0B/s; to block all packets, choose blackhole`,
 		"loss m1 by 100% at 1s for 1s":                   `"100%" is not a share above 0 and below 100 %; write a share such as 2%`,
-		"isolate m1 from everyone at 1s for 1s":          `there is no end "everyone" for a fault; choose peers or clients or all`,
-		"isolate m1 direction up at 1s for 1s":           `there is no direction "up" for a fault; choose in or out`,
+		"isolate m1 from everyone at 1s for 1s":          `the field "from" of a fault cannot be "everyone"; choose peers or clients or all`,
+		"isolate m1 direction up at 1s for 1s":           `the field "direction" of a fault cannot be "up"; choose both or in or out`,
 	} {
 		_, err := Parse("f.yaml", []byte(file+fault+"]}]"), shelf{}, Options{})
 		if err == nil || !strings.HasSuffix(err.Error(), ": "+want) {

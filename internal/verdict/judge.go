@@ -47,8 +47,11 @@ func (r *rule) reason(text string, figures []string) Reason {
 func Rules() int { return len(rules()) }
 
 // DescribeRule returns the name and the remedy of a rule, for example "member lost" and "read its
-// log, then repeat the trial".
+// log, then repeat the trial". For a rule that a later version has added, both are empty.
 func DescribeRule(number int) (name, remedy string) {
+	if number < 1 || number > Rules() {
+		return "", ""
+	}
 	r := rules()[number-1]
 	return r.name, r.remedy
 }

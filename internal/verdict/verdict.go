@@ -49,18 +49,12 @@ func (r Reason) String() string { return fmt.Sprintf("R%d %s", r.Rule, r.Text) }
 // Name returns the number and the name of the rule, such as "R10 CPU steal". For a rule that a
 // later version has added, it returns only the number.
 func (r *Reason) Name() string {
-	if r.Rule < 1 || r.Rule > Rules() {
-		return fmt.Sprintf("R%d", r.Rule)
-	}
 	name, _ := DescribeRule(r.Rule)
-	return fmt.Sprintf("R%d %s", r.Rule, name)
+	return strings.TrimSpace(fmt.Sprintf("R%d %s", r.Rule, name))
 }
 
 // WithoutRemedy returns the text without the remedy at its end.
 func (r *Reason) WithoutRemedy() string {
-	if r.Rule < 1 || r.Rule > Rules() {
-		return r.Text
-	}
 	_, remedy := DescribeRule(r.Rule)
 	return strings.TrimSuffix(r.Text, "; "+remedy)
 }

@@ -40,6 +40,12 @@ type Certainty struct {
 	RunTooShort      bool
 }
 
+// IsInterval reports whether c is a confidence interval that is based on enough data. It is false for
+// nil.
+func (c *Certainty) IsInterval() bool {
+	return c != nil && c.Basis != RangeOfRepeats && !c.RunTooShort
+}
+
 // CertaintyOf returns how precise a row's figure is. The result is a confidence interval if there
 // are at least MinRepeats comparable repeats, and a range if there are fewer. For the throughput of
 // a single run, the result is the interval within the run.

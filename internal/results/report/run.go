@@ -113,7 +113,7 @@ func trialsParts(out layout, run *record.Run, rows []*analyze.Row) {
 	events(out, rows)
 	limitParts(out, analyze.TrialsInOrder(run))
 	fairnessParts(out, rows)
-	out.section(answersHead, linesOfTrials(run.Trials, func(t *record.Trial) []string { return VerificationLines(t.Verification) }))
+	out.section(verificationHead, linesOfTrials(run.Trials, func(t *record.Trial) []string { return VerificationLines(t.Verification) }))
 	out.section("Connections lost", linesOfTrials(run.Trials, func(t *record.Trial) []string {
 		if !analyze.HasFigures(t) {
 			return nil

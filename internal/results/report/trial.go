@@ -69,7 +69,7 @@ func measuredParts(out layout, t *record.Trial) {
 	}
 	out.addLines(indented(LostConnectionLines(t))...)
 	hashes(out, t.Hashes)
-	out.section(answersHead, indented(VerificationLines(t.Verification)))
+	out.section(verificationHead, indented(VerificationLines(t.Verification)))
 	events(out, row)
 	limitParts(out, []*record.Trial{t})
 	if out.detailed() {

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// answersHead is the title of the section about the verification of a load's responses.
-const answersHead = "Verification"
+// verificationHead is the title of the section about the verification of a load's responses.
+const verificationHead = "Verification"
 
 // VerificationLines returns the lines of the section about the verification of a load's responses,
 // or nil if the responses were not verified.

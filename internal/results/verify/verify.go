@@ -92,7 +92,7 @@ func (c *checker) check() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.wrongAnswers(); err != nil {
+	if err := c.addWrongResponses(); err != nil {
 		return nil, err
 	}
 	if err := c.explainByDisagreement(); err != nil {
@@ -106,10 +106,10 @@ func (c *checker) check() (*Result, error) {
 	return &c.result, nil
 }
 
-// wrongAnswers adds a finding for each operation whose response was already recognized as wrong
+// addWrongResponses adds a finding for each operation whose response was already recognized as wrong
 // when it arrived. It ignores watch events, because the checks of watch events report them as
 // EventOfWrongKey.
-func (c *checker) wrongAnswers() error {
+func (c *checker) addWrongResponses() error {
 	if c.survey.wrong == 0 {
 		return nil
 	}

@@ -93,7 +93,7 @@ func verificationSentence(r *analyze.Row, shown shownTrials) []sentence {
 	}
 	return []sentence{{
 		Subject: analyze.Label(of), Text: "verification: " + report.VerificationLines(of.Verification)[0] + ".",
-		Link: linkTo(of, "-answers", shown), Severe: len(of.Verification.WrongByKind) > 0,
+		Link: linkTo(of, "-verification", shown), Severe: len(of.Verification.WrongByKind) > 0,
 	}}
 }
 

@@ -65,7 +65,7 @@ func TestCheckedAnswersAreOnThePage(t *testing.T) {
 	var b bytes.Buffer
 	must(t, HTML(&b, run, nil))
 	page := b.String()
-	for _, want := range []string{`id="t1-1-answers"`, `href="#t1-1-answers"`, "verification: VIOLATIONS: stale &lt;read&gt; (2) in 900 operations on 7 keys.", "b is older",
+	for _, want := range []string{`id="t1-1-verification"`, `href="#t1-1-verification"`, "verification: VIOLATIONS: stale &lt;read&gt; (2) in 900 operations on 7 keys.", "b is older",
 		`id="t1-1-violation-1"`, "stale &lt;read&gt;, key 3</figcaption>", "client 7</text>", "put &lt;#2&gt;</text>", `class="none mark"`, "<span>m2</span>", "<span>abc</span>", "of the history. b is older"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)

@@ -1,5 +1,7 @@
 package host
 
+import "slices"
+
 // processorNames maps a value of GOARCH to the names that Linux uses. It omits values for which
 // Linux uses the same name.
 var processorNames = map[string][]string{
@@ -7,10 +9,8 @@ var processorNames = map[string][]string{
 }
 
 // ProcessorNames returns the words that "uname -m" prints on machines for which a program with this
-// GOARCH is built.
+// GOARCH is built. The names that Linux uses come first; other systems, such as macOS on arm64, print
+// the value of GOARCH.
 func ProcessorNames(goarch string) []string {
-	if names := processorNames[goarch]; names != nil {
-		return names
-	}
-	return []string{goarch}
+	return append(slices.Clone(processorNames[goarch]), goarch)
 }

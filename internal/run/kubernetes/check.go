@@ -259,7 +259,7 @@ func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer
 		found, err := c.find(all)
 		switch {
 		case all.Err() != nil:
-			return 0, fmt.Errorf("the check did not end within %v", c.Limit())
+			return 0, fmt.Errorf("the command in the pod did not end within %v", c.Limit())
 		case err == nil && found == nil && ctx.Err() != nil:
 			return 0, context.Cause(ctx)
 		case err == nil && found == nil:
@@ -270,10 +270,10 @@ func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer
 			}
 			return c.exitCode(found.ended(), output.tagged)
 		case isForbidden(lost):
-			return 0, fmt.Errorf("cannot read the output of the check: %w", lost)
+			return 0, fmt.Errorf("cannot read the output of the command in the pod: %w", lost)
 		case err == nil && found.ended() != nil:
 			if attempts++; attempts > maxAttempts {
-				return 0, fmt.Errorf("cannot read the output of the check, whose container has ended (%s): %w", found.ended().describe(), lost)
+				return 0, fmt.Errorf("cannot read the output of the command in the pod, whose container has ended (%s): %w", found.ended().describe(), lost)
 			}
 		}
 		pause(all)

@@ -150,12 +150,10 @@ func (f *Fault) setTraffic(key, value string) (known bool, err error) {
 	var i int
 	switch key {
 	case "from":
-		i, err = partnerNames.parse("end", value)
+		i, err = partnerNames.parse(key, value)
 		f.Partners = Partners(i)
 	case "direction":
-		if value != bothDirections {
-			i, err = directionNames.parse("direction", value)
-		}
+		i, err = directionNames.parse(key, value)
 		f.Direction = Direction(i)
 	case "to":
 		f.Throughput, err = parseThroughput(value)

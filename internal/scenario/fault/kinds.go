@@ -231,23 +231,19 @@ func parseKinds(s string) (all []Kind, err error) {
 
 // memberText returns the name of a fault's member.
 func memberText(t kv.Target) string {
-	switch t.Mode {
-	case kv.Followers:
-		return "follower"
-	case kv.SingleMember:
-		return "m" + strconv.Itoa(t.Member)
+	for _, m := range members {
+		if m.mode == t.Mode {
+			return m.name
+		}
 	}
-	return t.String()
+	return "m" + strconv.Itoa(t.Member)
 }
-
-// allMembers is the name that stands for all members at once.
-const allMembers = "all"
 
 // members lists the names of members in faults, other than those of single members.
 var members = []struct {
 	name string
 	mode kv.TargetMode
-}{{"leader", kv.LeaderOnly}, {"follower", kv.Followers}, {"any", kv.AnyEndpoint}, {allMembers, kv.AllMembers}}
+}{{"leader", kv.LeaderOnly}, {"follower", kv.Followers}, {"any", kv.AnyEndpoint}, {"all", kv.AllMembers}}
 
 // MemberNames returns the names of members in faults, other than the names of single members such
 // as m1.

@@ -38,28 +38,37 @@ const (
 	Outbound                 // from the member
 )
 
-// nameList holds the names of the values that a key can have.
+// nameList holds the names of the values that a key can have. The name of a value that a file cannot
+// contain is empty.
 type nameList []string
 
 var (
 	partnerNames   = nameList{"", "peers", "clients", "all"}
-	directionNames = nameList{"", "in", "out"}
+	directionNames = nameList{"both", "in", "out"}
 )
 
 // PartnerNames returns the names of partners in scenario files.
-func PartnerNames() []string { return partnerNames[1:] }
+func PartnerNames() []string { return partnerNames.names() }
 
 // DirectionNames returns the names of directions in scenario files.
-func DirectionNames() []string { return append(slices.Clone(directionNames[1:]), bothDirections) }
-
-// bothDirections is the name of BothDirections in scenario files. This direction is the default.
-const bothDirections = "both"
+func DirectionNames() []string { return directionNames.names() }
 
 // String returns the name in scenario files, or an empty string for DefaultPartners.
-func (e Partners) String() string { return partnerNames.name(int(e)) }
+func (p Partners) String() string { return partnerNames.name(int(p)) }
 
-// String returns the name in scenario files, or an empty string for BothDirections.
-func (d Direction) String() string { return directionNames.name(int(d)) }
+// String returns the name in scenario files, or an empty string for BothDirections, which is the
+// default.
+func (d Direction) String() string {
+	if d == BothDirections {
+		return ""
+	}
+	return directionNames.name(int(d))
+}
+
+// names returns the names that files can contain.
+func (n nameList) names() []string {
+	return slices.DeleteFunc(slices.Clone(n), func(name string) bool { return name == "" })
+}
 
 func (n nameList) name(i int) string {
 	if i >= len(n) {
@@ -68,11 +77,11 @@ func (n nameList) name(i int) string {
 	return n[i]
 }
 
-func (n nameList) parse(what, s string) (int, error) {
-	if i := slices.Index(n, s); i > 0 {
+func (n nameList) parse(key, s string) (int, error) {
+	if i := slices.Index(n, s); i >= 0 && s != "" {
 		return i, nil
 	}
-	return 0, fmt.Errorf("there is no %s %q for a fault; choose %s", what, s, strings.Join(n[1:], " or "))
+	return 0, fmt.Errorf("the field %q of a fault cannot be %q; choose %s", key, s, strings.Join(n.names(), " or "))
 }
 
 // perSecond is the suffix that a rate must have.

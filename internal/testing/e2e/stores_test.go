@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/smalljvm"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -81,7 +82,7 @@ func withStore(scenario string, st store.Store, exec string) string {
 		which += fmt.Sprintf(", exec: %q", exec)
 	}
 	if st.Name() == "zookeeper" {
-		which += `, settings: {jvm-options: ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]}`
+		which += fmt.Sprintf(`, settings: {jvm-options: ["%s"]}`, strings.Join(smalljvm.Options, `", "`))
 	}
 	return strings.ReplaceAll(scenario, "STORE", which)
 }

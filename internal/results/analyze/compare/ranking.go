@@ -78,27 +78,28 @@ func isRankable(a, b *record.Trial) bool {
 
 // hasComparableThroughput reports whether at least one repeat has a throughput that can be compared.
 func hasComparableThroughput(r *analyze.Row) bool {
-	return throughput(r).Number > 0 && slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return analyze.ExclusionReason(t) == "" })
+	throughput, _ := r.Figure(&opsFigure)
+	return throughput.Number > 0 && slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return analyze.ExclusionReason(t) == "" })
 }
+
+// opsFigure is the throughput, in operations per second.
+var opsFigure = record.Registered("ops")
 
 func rankRows(rows []*analyze.Row) Ranking {
-	slices.SortStableFunc(rows, func(a, b *analyze.Row) int { return cmp.Compare(throughput(b).Number, throughput(a).Number) })
-	ranking := Ranking{Fastest: rows[0], Valid: true, Bounded: true}
+	throughputs := map[*analyze.Row]analyze.BoundedValue{}
 	for _, r := range rows {
-		value := throughput(r)
-		ranking.Valid = ranking.Valid && analyze.JudgeFigure("ops", r.ComparableTrials()).State == string(verdict.Valid)
-		ranking.Bounded = ranking.Bounded && value.Certainty != nil && !value.RunTooShort && value.Basis != analyze.RangeOfRepeats
+		throughputs[r] = analyze.BoundedValueOf(r, &opsFigure)
 	}
-	fastest := throughput(rows[0])
-	for _, r := range rows[1:] {
-		value := throughput(r)
-		ranking.Slower = append(ranking.Slower, SlowerRow{r, fastest.Number / value.Number, value.ClearlyWorse(fastest, record.HigherIsBetter)})
+	slices.SortStableFunc(rows, func(a, b *analyze.Row) int { return cmp.Compare(throughputs[b].Number, throughputs[a].Number) })
+	fastest := throughputs[rows[0]]
+	ranking := Ranking{Fastest: rows[0], Valid: true, Bounded: true}
+	for i, r := range rows {
+		value := throughputs[r]
+		ranking.Valid = ranking.Valid && analyze.JudgeFigure("ops", r.ComparableTrials()).State == string(verdict.Valid)
+		ranking.Bounded = ranking.Bounded && value.IsInterval()
+		if i > 0 {
+			ranking.Slower = append(ranking.Slower, SlowerRow{r, fastest.Number / value.Number, value.ClearlyWorse(fastest, record.HigherIsBetter)})
+		}
 	}
 	return ranking
-}
-
-// throughput returns a row's throughput, in operations per second.
-func throughput(r *analyze.Row) analyze.BoundedValue {
-	ops := record.Registered("ops")
-	return analyze.BoundedValueOf(r, &ops)
 }

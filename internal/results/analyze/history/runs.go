@@ -71,7 +71,7 @@ func pointOf(row *analyze.Row, f *record.Figure) Point {
 	case p.Value <= 0:
 		p.ExclusionReason = "0"
 	}
-	if c, ok := analyze.CertaintyOf(row, f); ok && c.Basis != analyze.RangeOfRepeats && !c.RunTooShort && c.Low.Number > 0 {
+	if c, ok := analyze.CertaintyOf(row, f); ok && c.IsInterval() && c.Low.Number > 0 {
 		p.Low, p.High, p.Interval = c.Low.Number, c.High.Number, true
 	}
 	p.possibleEffect = possibleEffect(analyze.RepeatedOf(f, counting).Effects, judged)
