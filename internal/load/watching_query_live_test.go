@@ -127,7 +127,11 @@ func TestBlockingQueriesSurviveCuts(t *testing.T) {
 // Each client renews its own session, and transactions under a lock never conflict.
 func TestSessionsAndLocksOfConsul(t *testing.T) {
 	t.Parallel()
-	endpoints := realConsul(t, 1)
+	members := 1
+	if settle.Long() {
+		members = 3
+	}
+	endpoints := realConsul(t, members)
 	admin, err := consul.New().Admin(store.Access{Endpoints: endpoints, DialTimeout: patience})
 	if err != nil {
 		t.Fatal(err)

@@ -196,7 +196,7 @@ func reportProgress(out *sender, job load.Job, assignment *load.Assignment) (sto
 
 // maxQueued limits the number of bytes that wait to be sent. A load that continues while the other
 // side receives nothing reaches this limit.
-const maxQueued = 64 << 20
+var maxQueued = 64 << 20 // tests set a lower limit
 
 // sender sends messages in its own goroutine, so that the load does not wait for the stream.
 type sender struct {

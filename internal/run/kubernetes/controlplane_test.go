@@ -246,7 +246,7 @@ func TestRunCheckFails(t *testing.T) {
 			`the pod does not start: FailedCreate: Error creating: pods "x" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true); with --namespace, give a namespace that permits pods to use the node's network and files`},
 		{endedStatus(255, "Error"), "", "", "the container exited with code 255 (Error) and without a result; use an image with this version of quorumbench"},
 		{endedStatus(0, "Completed"), "", "jobs create", "cannot create a Job in namespace kube-system: kube-system batch jobs create is forbidden"},
-		{endedStatus(0, "Completed"), "", "pods/log", "cannot read the output of the check: kube-system pods/log get is forbidden"},
+		{endedStatus(0, "Completed"), "", "pods/log", "cannot read the output of the command in the pod: kube-system pods/log get is forbidden"},
 	} {
 		s := testkubernetes.StartScripted(t, "kubeadm")
 		s.PodStatus, s.Warnings, s.Forbidden = test.status, map[string]string{"-check": test.warning}, test.forbidden

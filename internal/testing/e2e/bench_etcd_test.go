@@ -58,7 +58,7 @@ func noLease(t *testing.T, client *clientv3.Client) {
 func TestBenchCommandsOfEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, endpoints := w.playground(t, "1")
+	_, endpoints := w.playground(t, fewMembers())
 	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 
 	mixed := w.bench(t, endpoints, exitDone, "txn-mixed", "--total", "200", "--clients", "4", "--rw-ratio", "2")

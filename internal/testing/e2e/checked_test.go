@@ -5,10 +5,8 @@ package e2e_test
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -182,8 +180,10 @@ func TestLiesToWatchersAreFound(t *testing.T) {
 		"watch=invent":    "unwritten value",
 		"lie=lease":       "lease ended early",
 	}
-	for _, script := range settle.Sample(t, 2, slices.Sorted(maps.Keys(all))) {
-		want := all[script]
+	for script, want := range all {
+		if want == "" && !settle.Long() {
+			continue
+		}
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -218,8 +218,8 @@ trials:
 `
 
 // Verification finds two kinds of lies: a server that hides other waiters lets two clients hold a
-// lock, and a server that responds from an earlier revision lets a fencing token decrease. CI runs
-// two of the servers.
+// lock, and a server that responds from an earlier revision lets a fencing token decrease. CI omits
+// the server that does not lie.
 func TestLiesOfLocksAreFound(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{
@@ -227,8 +227,10 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 		"lie=absent every 31": "two lock holders",
 		"lie=behind every 31": "fencing token decreased",
 	}
-	for _, script := range settle.Sample(t, 2, slices.Sorted(maps.Keys(all))) {
-		want := all[script]
+	for script, want := range all {
+		if want == "" && !settle.Long() {
+			continue
+		}
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

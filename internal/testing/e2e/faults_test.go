@@ -154,7 +154,7 @@ func TestFaultsEndWithTheRun(t *testing.T) {
 		fault  string
 		signal syscall.Signal
 	}{
-		{"pause leader", syscall.SIGINT}, {"pause leader", syscall.SIGKILL}, {"isolate follower", syscall.SIGKILL}, {"isolate follower", syscall.SIGINT},
+		{"pause leader", syscall.SIGKILL}, {"pause leader", syscall.SIGINT}, {"isolate follower", syscall.SIGINT}, {"isolate follower", syscall.SIGKILL},
 	}) {
 		t.Run(fmt.Sprintf("%s %v", of.fault, of.signal), func(t *testing.T) {
 			fault, signal := of.fault, of.signal

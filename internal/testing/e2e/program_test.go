@@ -128,6 +128,15 @@ func abbreviate(s string) string {
 	return s[:most] + " ...\n"
 }
 
+// fewMembers returns the number of members of clusters in tests that do not need several members: 1
+// in CI, and 3 in the long test.
+func fewMembers() string {
+	if settle.Long() {
+		return "3"
+	}
+	return "1"
+}
+
 // exits waits for the program and checks its exit code.
 func (p *startedProgram) exits(t *testing.T, want int) *startedProgram {
 	t.Helper()

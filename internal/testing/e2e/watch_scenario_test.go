@@ -25,7 +25,7 @@ func TestWatchLatencyScenario(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := w.run(t, "run", w.file(t, "watch-latency.yaml", string(contents)), "--scale", "0.1", "--set", "members=1", "--out", w.path("run"), "--interval", "1s",
+	p := w.run(t, "run", w.file(t, "watch-latency.yaml", string(contents)), "--scale", "0.1", "--set", "members="+fewMembers(), "--out", w.path("run"), "--interval", "1s",
 		"--threshold", "watch-lost<=0", "--threshold", "watchers-*:watch-p50<1h", "--threshold", "catch-up:watch-events>1")
 	run := openRun(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
