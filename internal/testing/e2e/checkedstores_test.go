@@ -176,8 +176,7 @@ func checkNodes(t *testing.T, r settle.Reporter, script string, want bool) {
 	endpoint := w.nullServer(t, "--protocol", "zookeeper", "--script", script)
 	file := w.file(t, "nodes.yaml", strings.ReplaceAll(nodesScenario, "ENDPOINT", endpoint))
 	p := w.run(t, "run", file, "--out", w.path("run"))
-	p.end(t)
-	if stderr := p.stderr.String(); strings.Contains(script, "close@") && p.state.ExitCode() != code && strings.Contains(stderr, endpoint+" closed the connection") {
+	if closedEarly(p, script, endpoint, code) {
 		r.Errorf("the load did not start: %s", p.stderr.String())
 		return
 	}
