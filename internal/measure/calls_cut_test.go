@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -16,5 +17,25 @@ func TestInterruptedCallsAreNotFailures(t *testing.T) {
 	c.CountEnded(kv.NotSent, 10, 0)
 	if c.DropUnstarted(); c.Due != 4 || c.Done() != 3 || c.Failed() != 1 {
 		t.Errorf("of %d calls %d were done and %d failed", c.Due, c.Done(), c.Failed())
+	}
+}
+
+// TestCallsWithoutASuccessAreSent covers a kind of call whose calls all failed, or of which none was
+// due: its histograms are empty.
+func TestCallsWithoutASuccessAreSent(t *testing.T) {
+	for _, failed := range []uint64{0, 3} {
+		sent := Calls{Name: "put", Due: failed, Response: NewHistogram(), Service: NewHistogram()}
+		sent.Outcomes[kv.StoreTimeout] = failed
+		b, err := json.Marshal(sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var received Calls
+		if err := json.Unmarshal(b, &received); err != nil {
+			t.Fatal(err)
+		}
+		if received.Outcomes != sent.Outcomes || received.Response.TotalCount() != 0 || received.Service.TotalCount() != 0 {
+			t.Errorf("sent %+v, received %+v", sent, received)
+		}
 	}
 }

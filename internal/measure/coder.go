@@ -112,12 +112,18 @@ func AppendHistogram(b []byte, h *Histogram) []byte {
 	return c.b
 }
 
-// ReadHistogram decodes a histogram that AppendHistogram encoded. It returns nil for an empty
-// histogram.
-func ReadHistogram(b []byte) (h *Histogram, err error) {
+// ReadHistogram decodes a histogram that AppendHistogram encoded. For nil and for an empty histogram
+// it returns an empty histogram.
+func ReadHistogram(b []byte) (*Histogram, error) {
 	c := coder{b: b, reading: true, newHistogram: NewHistogram}
-	c.histogram(&h)
-	return h, c.finish("a histogram")
+	h := c.readHistogram()
+	if err := c.finish("a histogram"); err != nil {
+		return nil, err
+	}
+	if h == nil {
+		h = NewHistogram()
+	}
+	return h, nil
 }
 
 // histogram encodes or decodes a histogram: first the number of non-zero counts, then the counts.
