@@ -242,6 +242,7 @@ func TestARunOverSSHThatIsRefused(t *testing.T) {
 
 // Hosts are checked over ssh, which measures the network between them and leaves nothing.
 func TestCheckHostsOverSSH(t *testing.T) {
+	settle.LongOnly(t, "TestARunOverSSH")
 	o := startSSH(t, "127.0.0.69", "127.0.0.70")
 	args := append([]string{"check", "hosts", "--hosts", o.servers[0].Address + "," + o.servers[1].Address, "--duration", "2s", "--wide"}, o.flags...)
 	c := exec.Command("quorumbench", args...)

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/quorumbench/quorumbench/internal/testing/browser"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // open opens the list page of a server for the runs in a folder, and returns the browser and the
@@ -105,6 +106,7 @@ func TestBrowserFollowsAnActiveRun(t *testing.T) {
 }
 
 func TestBrowserPagesFitEveryScreen(t *testing.T) {
+	settle.LongOnly(t, "TestBrowserListsFiltersAndOverlays")
 	dir := t.TempDir()
 	put(t, short(strings.Repeat("a-long-name-", 8), 0, "3.6.0"), dir, strings.Repeat("long", 20))
 	put(t, short("b", 1, "3.7.3"), dir, "b")

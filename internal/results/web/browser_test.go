@@ -129,6 +129,7 @@ func TestBrowserShowsValuesInAllCharts(t *testing.T) {
 }
 
 func TestBrowserZoomsAllChartsOfATrial(t *testing.T) {
+	settle.LongOnly(t, "TestBrowserShowsValuesInAllCharts and other tests in the browser")
 	b := browse(t, written(t, made{name: "zoom", seconds: 12, trials: 2}.record(t)))
 	b.unfold("t1-1")
 	whole := b.viewBox("t1-1-latency")
@@ -161,6 +162,7 @@ func TestBrowserZoomsAllChartsOfATrial(t *testing.T) {
 }
 
 func TestBrowserSwitchesSeriesOff(t *testing.T) {
+	settle.LongOnly(t, "TestBrowserShowsValuesInAllCharts and other tests in the browser")
 	b := browse(t, written(t, made{name: "legend", seconds: 12, trials: 1}.record(t)))
 	hidden := func() bool {
 		return browser.Value[string](b.Browser, `getComputedStyle(document.querySelectorAll("#t1-1-latency path.l.s1")[1]).display`) == "none"
@@ -276,6 +278,7 @@ func TestBrowserOnASmallScreen(t *testing.T) {
 // TestBrowserFoldsTrials checks that a page of many trials is short, that a link to a part of a
 // trial unfolds the trial, and that a printed page shows all trials.
 func TestBrowserFoldsTrials(t *testing.T) {
+	settle.LongOnly(t, "TestBrowserShowsValuesInAllCharts and other tests in the browser")
 	b := browse(t, written(t, made{name: "many", seconds: 6, trials: 15}.record(t)))
 	if got := browser.Value[float64](b.Browser, `document.documentElement.scrollHeight`); got > 12_000 {
 		t.Errorf("the page is %v px high", got)

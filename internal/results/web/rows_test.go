@@ -62,6 +62,7 @@ func TestPageCombinesRepeats(t *testing.T) {
 
 // The legend shows the median and the range of the repeats at the pointer.
 func TestBrowserShowsRangeOfRepeats(t *testing.T) {
+	settle.LongOnly(t, "TestBrowserShowsValuesInAllCharts and other tests in the browser")
 	b := browse(t, writtenText(t, pageOfRun(t, repeated(t, "bands", 12, 1))))
 	b.hover("t1-throughput", (3.5+2)/14, 0.5)
 	// The median of repeats 1 to 4 is the lower middle value, which is the value of repeat 2.
@@ -81,6 +82,7 @@ func TestBrowserShowsRangeOfRepeats(t *testing.T) {
 // A page of 15 trials with 5 repeats is short and small, and has the bands of all trials. A link to
 // a part of a repeat unfolds the trial and the repeat. The page is not cut off at any window width.
 func TestBrowserOpensManyRepeats(t *testing.T) {
+	settle.LongOnly(t, "TestBrowserShowsValuesInAllCharts and other tests in the browser")
 	settle.SkipUnderRace(t)
 	run := repeated(t, "many", 6, 15)
 	text := pageOfRun(t, run) // at most 2 MB

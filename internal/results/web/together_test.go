@@ -151,6 +151,7 @@ func TestBrowserShowsStoresTogether(t *testing.T) {
 }
 
 func TestBrowserShowsSteps(t *testing.T) {
+	settle.LongOnly(t, "TestBrowserShowsValuesInAllCharts and other tests in the browser")
 	run := ladderOf(t, "steps", 6)
 	b := browse(t, writtenText(t, pageOfRun(t, run)))
 	spot := browser.Value[[]float64](b.Browser, `(() => { const s = JSON.parse(document.querySelector("#scaling-closed script").textContent)[0][2]; return [s.x, s.y]; })()`)

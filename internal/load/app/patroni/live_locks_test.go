@@ -30,6 +30,7 @@ func TestAgainstConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
 	}
+	t.Parallel()
 	endpoint := startConsul(t)
 	// 20 s is the shortest TTL that a session can have in the way Locks.
 	c := data.Config{Way: data.Locks, Clusters: 6, Members: 3, WrittenClusters: 4, LeaderFailures: 2, LoopWait: time.Second, TTL: 20 * time.Second, RetryTimeout: time.Second, Seed: 3}

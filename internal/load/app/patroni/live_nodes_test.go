@@ -26,6 +26,7 @@ func TestAgainstZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
+	t.Parallel()
 	endpoint := startZooKeeper(t)
 	c := data.Config{Way: data.Nodes, Clusters: 6, Members: 3, WrittenClusters: 4, LeaderFailures: 2, LoopWait: time.Second, TTL: 10 * time.Second, RetryTimeout: time.Second, Seed: 3}
 	res := send(t, zookeeper.New(), endpoint, c, 20*time.Second)

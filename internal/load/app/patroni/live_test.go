@@ -25,6 +25,7 @@ const prefix = "/service/"
 // the keys with these leases exist, and the watchers receive each write. When some leaders die,
 // their leases expire, and each of their clusters elects a new leader.
 func TestAgainstEtcd(t *testing.T) {
+	t.Parallel()
 	c := data.Config{Clusters: 6, Members: 3, WrittenClusters: 4, LeaderFailures: 2, LoopWait: time.Second, TTL: 4 * time.Second, RetryTimeout: time.Second, Seed: 3}
 	for _, st := range settle.Sample(t, 1, []store.Store{etcdgateway.New(), etcd.New()}) {
 		t.Run(st.Name(), func(t *testing.T) {
