@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// AwaitEnd implements Running.
+// AwaitEnd waits until all processes of the member have exited.
 func (c *Cluster) AwaitEnd(ctx context.Context, name string) error {
 	m, _, err := c.find(name)
 	if err != nil {
@@ -25,12 +25,14 @@ func (c *Cluster) AwaitEnd(ctx context.Context, name string) error {
 	return nil
 }
 
-// Restart implements Running. It does not start a member if the cluster has been stopped.
+// Restart restarts those processes of the member that have exited, with the same data, ports and
+// logs. It does not wait until they are ready, and starts no process if the cluster has been
+// stopped.
 func (c *Cluster) Restart(ctx context.Context, name string) error {
 	return c.startChanged(ctx, name, func(*member, int) error { return nil })
 }
 
-// RestartWithServer implements Running.
+// RestartWithServer is like Restart, but uses another server for this start and all later ones.
 func (c *Cluster) RestartWithServer(ctx context.Context, name string, s Server) error {
 	return c.startChanged(ctx, name, func(m *member, i int) error {
 		m.spec.Exec = s.Exec
@@ -41,7 +43,8 @@ func (c *Cluster) RestartWithServer(ctx context.Context, name string, s Server) 
 	})
 }
 
-// RestartEmpty implements Running.
+// RestartEmpty removes the data of a member whose processes have all exited, and starts it as a
+// member that joins the others.
 func (c *Cluster) RestartEmpty(ctx context.Context, name string) error {
 	return c.startChanged(ctx, name, func(m *member, i int) error {
 		if slices.ContainsFunc(m.startedProcesses(), func(p startedProcess) bool { return !p.hasExited() }) {

@@ -79,7 +79,8 @@ func (c *Cluster) trust(a *store.Access) {
 	a.Authority, a.TLS = c.authority.PEM, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 }
 
-// NewCertificate implements Running.
+// NewCertificate gives a new certificate to a member that uses TLS. It returns when the member
+// presents this certificate.
 func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	m, i, err := c.find(name)
 	if err != nil {

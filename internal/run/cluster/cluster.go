@@ -78,42 +78,6 @@ type Process struct {
 	LogFile  string // path on the member's host
 }
 
-// Running is a running cluster that was either started by Start or was already running on unknown
-// machines.
-type Running interface {
-	// Access returns the information that clients need to connect to the cluster.
-	Access() store.Access
-	// Members returns all members, including those that have exited. It returns nil if the members'
-	// hosts are unknown.
-	Members() []Member
-	// Notes returns sentences about how the cluster was started.
-	Notes() []string
-	// Signal sends a signal to all processes of the named member.
-	Signal(ctx context.Context, member string, s host.Signal) error
-	// AwaitEnd waits until all processes of the member have exited.
-	AwaitEnd(ctx context.Context, member string) error
-	// Restart restarts those processes of the member that have exited, with the same data, ports
-	// and logs. It does not wait until they are ready.
-	Restart(ctx context.Context, member string) error
-	// RestartWithServer is like Restart, but uses another server for this start and all later ones.
-	RestartWithServer(ctx context.Context, member string, s Server) error
-	// RestartEmpty removes the data of a member whose processes have all exited, and starts it as a
-	// member that joins the others.
-	RestartEmpty(ctx context.Context, member string) error
-	// Disk returns the disk with the member's data. It returns an error if faults cannot be
-	// injected on it.
-	Disk(member string) (host.Disk, error)
-	// NewCertificate gives a new certificate to a member that uses TLS. It returns when the member
-	// presents this certificate.
-	NewCertificate(ctx context.Context, member string) error
-	// Spare returns the additional member that can join. It returns an error if no place was
-	// reserved for it.
-	Spare() (Spare, error)
-	// Network returns the network that connects the members. It returns an error if faults cannot
-	// be injected on it.
-	Network() (host.Network, error)
-}
-
 // Server identifies the server from which members are started. If Version is set, it is the
 // installed server of this version, and Exec is the path of this server on this machine. If only
 // Exec is set, it is the binary at Exec. If both are empty, it is the store's default server.
@@ -148,8 +112,6 @@ type Cluster struct {
 	logNotes []string
 	waiters  sync.WaitGroup // one goroutine for each process, until the process has exited
 }
-
-var _ Running = (*Cluster)(nil)
 
 // place contains the resources that a cluster uses on one of its hosts.
 type place struct {
@@ -325,7 +287,7 @@ func (c *Cluster) AllRunning() bool {
 	return !slices.ContainsFunc(c.processes(), func(p startedProcess) bool { return p.hasExited() })
 }
 
-// Signal implements Running.
+// Signal sends a signal to all processes of the named member.
 func (c *Cluster) Signal(ctx context.Context, name string, s host.Signal) error {
 	m, _, err := c.find(name)
 	if err != nil {

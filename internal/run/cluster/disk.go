@@ -24,7 +24,8 @@ func (c *Cluster) mountDisk(ctx context.Context, m *member) (err error) {
 	return nil
 }
 
-// Disk implements Running.
+// Disk returns the disk with the member's data. It returns an error if faults cannot be injected on
+// it.
 func (c *Cluster) Disk(name string) (host.Disk, error) {
 	m, _, err := c.find(name)
 	if err != nil {

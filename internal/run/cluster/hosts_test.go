@@ -210,14 +210,3 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 		t.Errorf("removed %q, not %q: %v", removed, dirs, err)
 	}
 }
-
-// A cluster that quorumbench did not start can be used but not controlled.
-func TestAttachedClusterCannotBeControlled(t *testing.T) {
-	var c Running = Attached{StoreAccess: store.Access{Endpoints: []string{"a:1"}}}
-	if c.Access().Endpoints[0] != "a:1" || len(c.Members()) != 0 {
-		t.Errorf("%+v", c)
-	}
-	if err := c.Signal(t.Context(), "m1", host.Kill); err == nil || strings.Contains(err.Error(), "\n") {
-		t.Errorf("a signal: %v", err)
-	}
-}

@@ -24,7 +24,8 @@ func (c *Cluster) createNetwork(ctx context.Context) (err error) {
 	return err
 }
 
-// Network implements Running.
+// Network returns the network that connects the members. It returns an error if faults cannot be
+// injected on it.
 func (c *Cluster) Network() (host.Network, error) {
 	if c.network == nil {
 		return nil, errors.New("the members have no networks of their own, so network faults are not possible")

@@ -57,7 +57,8 @@ func (c *Cluster) allMembers() []*member {
 	return append(slices.Clip(c.members), c.spare.m)
 }
 
-// Spare implements Running.
+// Spare returns the additional member that can join. It returns an error if no place was reserved
+// for it.
 func (c *Cluster) Spare() (Spare, error) {
 	if c.spare == nil {
 		return nil, errors.New("the cluster was started without a reserved place for another member")

@@ -43,13 +43,13 @@ func (r *run) selectCluster(ctx context.Context, spec *scenario.Trial) (trial.Cl
 func (r *run) stopCluster(ctx context.Context) error {
 	now := r.current
 	r.current = nil
-	if now == nil || now.owned == nil {
+	if now == nil || now.trial.Started == nil {
 		return nil
 	}
 	r.report(Progress{Stage: Stopping, Name: now.name})
-	err := now.owned.Stop(ctx)
+	err := now.trial.Started.Stop(ctx)
 	r.createdFolders = host.RemoveCreatedFolders(r.createdFolders)
-	if notes := now.owned.LogNotes(); len(notes) > 0 && now.descriptions.ID != "" {
+	if notes := now.trial.Started.LogNotes(); len(notes) > 0 && now.descriptions.ID != "" {
 		now.descriptions.Notes = append(now.descriptions.Notes, notes...)
 		err = joinErrors(err, r.out.AddCluster(now.descriptions))
 	}
@@ -65,7 +65,7 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 	if from, ok := r.generator(spec).(host.EndpointDialer); ok {
 		access.Dial = from.Reach()
 	}
-	c := trial.Cluster{ID: id, Store: st, Running: cluster.Attached{StoreAccess: access}, Shared: loopback(access.Endpoints), Guard: r.guard(st, access, spec)}
+	c := trial.Cluster{ID: id, Store: st, Given: access, Shared: loopback(access.Endpoints), Guard: r.guard(st, access, spec)}
 	r.current = &currentCluster{key: spec.Cluster.Key, trial: c}
 	return c, r.out.AddCluster(record.Cluster{ID: id, Store: st.Name()})
 }
@@ -94,7 +94,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 		r.createdFolders = host.RemoveCreatedFolders(r.createdFolders)
 		return trial.Cluster{}, err
 	}
-	r.current = &currentCluster{key: spec.Cluster.Key, name: name, owned: started}
+	r.current = &currentCluster{key: spec.Cluster.Key, name: name, trial: trial.Cluster{ID: id, Store: st, Started: started}} // Shared is set for each trial
 	about, err := r.describe(ctx, started, spec, id)
 	if err != nil {
 		return trial.Cluster{}, err
@@ -102,8 +102,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err := r.resumed.checkServer(spec, about.Version); err != nil {
 		return trial.Cluster{}, err
 	}
-	r.current.trial = trial.Cluster{ID: id, Store: st, Running: started, Durability: about.Durability} // Shared is set for each trial
-	r.current.descriptions = about
+	r.current.trial.Durability, r.current.descriptions = about.Durability, about
 	return r.current.trial, r.out.AddCluster(about)
 }
 

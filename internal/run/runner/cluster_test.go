@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
 )
 
 // If a member was lost or is suspended, the next trial gets a new cluster. A cluster that the run
@@ -13,12 +14,12 @@ func TestClusterWithALostMemberIsIncomplete(t *testing.T) {
 		now  currentCluster
 		want bool
 	}{
-		{currentCluster{owned: &cluster.Cluster{}}, true},
-		{currentCluster{owned: &cluster.Cluster{}, mustReplace: true}, false},
+		{currentCluster{trial: trial.Cluster{Started: &cluster.Cluster{}}}, true},
+		{currentCluster{trial: trial.Cluster{Started: &cluster.Cluster{}}, mustReplace: true}, false},
 		{currentCluster{mustReplace: true}, true},
 	} {
 		if got := test.now.allRunning(); got != test.want {
-			t.Errorf("started by the run %v, lost %v: whole is %v", test.now.owned != nil, test.now.mustReplace, got)
+			t.Errorf("started by the run %v, lost %v: whole is %v", test.now.trial.Started != nil, test.now.mustReplace, got)
 		}
 	}
 }

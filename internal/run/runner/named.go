@@ -20,7 +20,7 @@ func (r *run) conductPlanned(ctx context.Context) error {
 		if err := r.out.SetCapacity(next.Searches); err != nil || next.Trial == nil {
 			return err
 		}
-		if next.FreshCluster && r.current != nil && r.current.owned != nil {
+		if next.FreshCluster && r.current != nil && r.current.trial.Started != nil {
 			if err := r.stopCluster(ctx); err != nil {
 				return err
 			}

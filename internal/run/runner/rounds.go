@@ -60,7 +60,7 @@ func (r *run) repeatUntilPrecise(ctx context.Context) error {
 			// Repeats on the same cluster would not be independent, because the cluster keeps its
 			// state and its data. Therefore each round starts new clusters. A cluster that was
 			// already running is reused as it is.
-			if r.current != nil && r.current.owned == nil {
+			if r.current != nil && r.current.trial.Started == nil {
 				return nil
 			}
 			return r.stopCluster(ctx)

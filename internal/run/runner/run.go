@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
@@ -39,8 +38,7 @@ type run struct {
 // that clusters do not compete for resources.
 type currentCluster struct {
 	key          string
-	name         string           // for display
-	owned        *cluster.Cluster // nil if the run did not start the cluster
+	name         string // for display
 	trial        trial.Cluster
 	mustReplace  bool           // set if a member was lost in the last trial, or if an injected fault changed the cluster or was not healed
 	descriptions record.Cluster // description of a cluster that the run started; the ID is set once the description has been recorded
@@ -49,5 +47,5 @@ type currentCluster struct {
 // allRunning reports whether all members are running and none is suspended. It always returns true
 // for a cluster that the run did not start.
 func (n *currentCluster) allRunning() bool {
-	return n.owned == nil || !n.mustReplace && n.owned.AllRunning()
+	return n.trial.Started == nil || !n.mustReplace && n.trial.Started.AllRunning()
 }

@@ -51,8 +51,8 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	r.pace.begin()
 	generator := r.generator(&spec)
 	machine := r.descriptions[generator].Machine
-	if r.current.owned != nil {
-		under.Shared = new(r.sharesGenerator(r.current.owned, &spec))
+	if under.Started != nil {
+		under.Shared = new(r.sharesGenerator(under.Started, &spec))
 	}
 	t := trial.Trial{
 		Spec: spec, Cluster: under, Worker: r.worker(&spec), Writer: r.out, Host: r.host, Machine: &machine, Sources: r.sources(&spec), Tool: r.Tool.Version,

@@ -11,7 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
@@ -46,7 +45,7 @@ func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := &Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{StoreAccess: access}}}
+	of := &Trial{Cluster: Cluster{Store: etcd.New(), Given: access}}
 	of.Spec.Load.Prefix, of.Spec.Load.Cleanup = "/check/", cleanup
 	c := &cleaner{t: of, access: access, admin: admin, timeout: time.Minute}
 	t.Cleanup(c.close)

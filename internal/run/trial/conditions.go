@@ -48,7 +48,7 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	var absent []string
 	c.Absent, absent = m.absentMembers()
 	c.Durability, c.Machine, c.SharesMachine = t.Cluster.Durability, t.Machine, t.Cluster.Shared
-	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), t.Cluster.unfoundNotes(), t.userNotes, absent, m.hiddenNotes(), t.voteNotes(m, a.Endpoints))
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.notes(), t.Cluster.unfoundNotes(), t.userNotes, absent, m.hiddenNotes(), t.voteNotes(m, a.Endpoints))
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate
 	}

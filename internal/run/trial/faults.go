@@ -26,7 +26,7 @@ func (w *monitor) breakMembers(run, ctx context.Context) {
 	case <-w.opened:
 	}
 	injector := &fault.Injector{
-		Cluster: w.t.Cluster, Ask: w.t.queryStatus, Admin: w.t.openAdmin, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.SystemClock{},
+		Cluster: w.t.Cluster.Started, Ask: w.t.queryStatus, Admin: w.t.openAdmin, Server: w.t.Server, Names: w.t.Cluster.names(), Clock: fault.SystemClock{},
 		Event: func(e record.Event) { _ = w.out.Event(e) }, // the writer remembers an error
 	}
 	w.faults = injector.Run(run, ctx, w.phases.began(measure.Measured), all)

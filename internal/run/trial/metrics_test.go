@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
@@ -42,7 +41,7 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	for i, s := range []*httptest.Server{serves, mute} {
 		m.update(i, 2, time.Now(), time.Now(), store.Member{ID: uint64(i + 1), Name: fmt.Sprintf("m%d", i+1), Endpoint: at(s), DBSize: 4096})
 	}
-	s := newMetricsRecorder(&Trial{Cluster: Cluster{Store: etcd.New(), Running: cluster.Attached{}}}, m, out)
+	s := newMetricsRecorder(&Trial{Cluster: Cluster{Store: etcd.New()}}, m, out)
 	s.scrapeAll(time.Minute)
 	s.begin()
 	s.stop()

@@ -55,9 +55,10 @@ type Trial struct {
 
 // Cluster is the cluster under test.
 type Cluster struct {
-	ID    string // ID in the record
-	Store store.Store
-	cluster.Running
+	ID         string // ID in the record
+	Store      store.Store
+	Started    *cluster.Cluster // nil if the cluster was running before the run
+	Given      store.Access     // access to a cluster that was running before the run
 	Durability *record.Durability
 	// Guard protects the data in a running cluster. It is nil if quorumbench started the cluster.
 	Guard *guard.Guard
@@ -73,7 +74,32 @@ type Cluster struct {
 // attached reports whether the cluster was running before the trial. Such a cluster may have
 // members other than those at the endpoints in Access. If the target needs all members, the members
 // are asked for the addresses of all members.
-func (c *Cluster) attached() bool { return len(c.Members()) == 0 }
+func (c *Cluster) attached() bool { return c.Started == nil }
+
+// Access returns the information that clients need to connect to the cluster.
+func (c *Cluster) Access() store.Access {
+	if c.attached() {
+		return c.Given
+	}
+	return c.Started.Access()
+}
+
+// Members returns all members, including those that have exited. It returns nil if quorumbench did
+// not start the cluster, because the members' hosts are then unknown.
+func (c *Cluster) Members() []cluster.Member {
+	if c.attached() {
+		return nil
+	}
+	return c.Started.Members()
+}
+
+// notes returns sentences about how the cluster was started.
+func (c *Cluster) notes() []string {
+	if c.attached() {
+		return nil
+	}
+	return c.Started.Notes()
+}
 
 // names returns the names that quorumbench gave to the members, by endpoint. The members' logs and
 // processes have these names, even if the store uses other names.

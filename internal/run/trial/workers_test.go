@@ -10,7 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/remote"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -50,7 +49,7 @@ func TestRecordIsCompleteWithOneOrTwoWorkers(t *testing.T) {
 					Name: "mixed", Number: 1, Repeat: 1, Repeats: 1, Load: l,
 					Cluster: scenario.Cluster{Store: "etcd", RunningCluster: attach},
 				},
-				Cluster: trial.Cluster{ID: "c1", Store: etcd.New(), Running: cluster.Attached{StoreAccess: store.Access{Endpoints: attach.Endpoints}}},
+				Cluster: trial.Cluster{ID: "c1", Store: etcd.New(), Given: store.Access{Endpoints: attach.Endpoints}},
 				Worker:  w, Writer: out, Host: host.NewLocal(nil, nil), Machine: &measure.Machine{Name: "here"},
 			}
 			res, err := conducted.Run(t.Context())
