@@ -328,9 +328,9 @@ func TestMembersOfAKilledAgent(t *testing.T) {
 	if err := machines[0].Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
-		if e := <-c.Exits(); !strings.HasPrefix(e.String(), "lost: agent host1 at ") {
-			t.Errorf("%s: %v", e.Member, e.Exit)
+	for _, m := range c.Members() {
+		if err := c.AwaitEnd(t.Context(), m.Name); err != nil {
+			t.Error(err)
 		}
 	}
 	settle.Eventually(t, "nothing is left", func() bool { return len(findProcessesIn(machines[0].dir)) == 0 })

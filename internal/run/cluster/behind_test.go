@@ -78,10 +78,8 @@ func TestMemberOfTwoProcesses(t *testing.T) {
 	if err := c.Signal(t.Context(), "m1", host.Kill); err != nil {
 		t.Fatal(err)
 	}
-	ended := []Exit{exit(t, c), exit(t, c)}
-	names := []string{ended[0].Process, ended[1].Process}
-	slices.Sort(names)
-	if !slices.Equal(names, []string{"m1", "m1-etcd"}) || ended[0].Member != "m1" || ended[1].Member != "m1" || !ended[0].Requested {
+	ended := awaitEnd(t, c, 0)
+	if len(ended) != 2 || ended[0].name != "m1-etcd" || ended[1].name != "m1" || ended[0].Exit().Signal != "killed" || ended[1].Exit().Signal != "killed" {
 		t.Errorf("ended %+v", ended)
 	}
 }

@@ -1,5 +1,5 @@
 // Package cluster runs a store's members on hosts: it starts them, waits until they are ready,
-// reports processes that exit, and stops them. The store's package provides the commands as data;
+// sends signals to them, restarts and stops them. The store's package provides the commands as data;
 // nothing in this package depends on the store.
 package cluster
 
@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 
@@ -47,9 +45,6 @@ type Spec struct {
 	// LogDir is the folder for the members' logs on each host; the default is "logs" in Dir. Stop
 	// copies logs from other machines to this folder on this machine.
 	LogDir string
-	// StopTimeout limits how long members may take to exit after Stop has asked them to. Stop then
-	// kills them. 0 means 5 s.
-	StopTimeout time.Duration
 }
 
 // Member is a member of a running cluster.
@@ -83,15 +78,6 @@ type Process struct {
 // Exec is set, it is the binary at Exec. If both are empty, it is the store's default server.
 type Server struct{ Version, Exec string }
 
-// Exit reports that a member's process exited.
-type Exit struct {
-	Member  string // the member's name
-	Process string // the process's name
-	host.Exit
-	// Requested is set if the process was killed or asked to exit, by Stop or by Signal.
-	Requested bool
-}
-
 // Cluster is a running cluster. Its methods are safe for concurrent use.
 type Cluster struct {
 	spec    Spec
@@ -105,12 +91,10 @@ type Cluster struct {
 	// authority is the authority that signed the members' certificates. It is nil if members do not
 	// use TLS.
 	authority *host.Authority
-	exits     chan Exit
 
 	stopping sync.Mutex // held by Stop
 	stopped  bool
 	logNotes []string
-	waiters  sync.WaitGroup // one goroutine for each process, until the process has exited
 }
 
 // place contains the resources that a cluster uses on one of its hosts.
@@ -155,9 +139,8 @@ func (m *member) startedProcesses() []startedProcess {
 
 // startedProcess is a started process.
 type startedProcess struct {
-	name          string
-	logFile       string       // empty if the log is going to be removed
-	exitRequested *atomic.Bool // whether the process was killed or asked to exit
+	name    string
+	logFile string // empty if the log is going to be removed
 	host.Process
 }
 
@@ -252,9 +235,6 @@ func addBackend(a *store.Access, endpoint, backend string) {
 	a.Backends[endpoint] = backend
 }
 
-// Admin returns an administration connection that remains open until the cluster is stopped.
-func (c *Cluster) Admin() store.Admin { return c.admin }
-
 // Status asks all members for their status. A member that has exited is included with an error.
 func (c *Cluster) Status(ctx context.Context) (store.Status, error) { return c.admin.Status(ctx) }
 
@@ -276,11 +256,6 @@ func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, e
 	}
 	return all, nil
 }
-
-// Exits returns a channel that receives an event for each process that exits. The channel is closed
-// when the cluster has stopped. Its buffer has room for one event per process, so the caller need
-// not receive the events. While the buffer is full, further events are dropped.
-func (c *Cluster) Exits() <-chan Exit { return c.exits }
 
 // AllRunning reports whether all processes are running.
 func (c *Cluster) AllRunning() bool {
@@ -310,24 +285,9 @@ func (c *Cluster) find(name string) (*member, int, error) {
 func (m *member) signal(ctx context.Context, s host.Signal) error {
 	var errs []error
 	for _, p := range m.startedProcesses() {
-		if s == host.Kill || s == host.Terminate {
-			p.exitRequested.Store(true)
-		}
 		errs = append(errs, p.Signal(ctx, s))
 	}
 	return errors.Join(errs...)
-}
-
-// reportExit sends an event to exits when a process exits.
-func (c *Cluster) reportExit(m *member, p startedProcess) {
-	name := m.description().Name
-	c.waiters.Go(func() {
-		<-p.Exited()
-		select {
-		case c.exits <- Exit{Member: name, Process: p.name, Exit: p.Exit(), Requested: p.exitRequested.Load()}:
-		default: // the buffer is full
-		}
-	})
 }
 
 // logFile returns the path of a process's log. It is outside the data folder, because that folder

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,8 +70,6 @@ func ownFolder(dir string) {
 	}
 	id, _ := host.Identify(c.Members()[len(hosts)-1].PID)
 	_ = json.NewEncoder(os.Stdout).Encode(owned{id, c.Dirs()})
-	for range c.Exits() {
-	}
 	select {}
 }
 
@@ -132,19 +131,15 @@ func start(t *testing.T, spec Spec) *Cluster {
 // patience limits every wait, so that no test hangs.
 const patience = 2 * time.Minute
 
-// exit waits until the next process of the cluster exits.
-func exit(t *testing.T, c *Cluster) Exit {
+// awaitEnd waits until all processes of the i-th member have exited, and returns them.
+func awaitEnd(t *testing.T, c *Cluster, i int) []startedProcess {
 	t.Helper()
-	select {
-	case e, ok := <-c.Exits():
-		if !ok {
-			t.Fatal("all processes have ended before")
-		}
-		return e
-	case <-time.After(patience):
-		t.Fatalf("no process has ended after %v", patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := c.AwaitEnd(ctx, c.Members()[i].Name); err != nil {
+		t.Fatal(err)
 	}
-	return Exit{}
+	return c.members[i].startedProcesses()
 }
 
 func identities(t *testing.T, c *Cluster) []host.Identity {
@@ -190,7 +185,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 			break
 		}
 	}
-	if err := c.Admin().(store.Operator).MoveLeader(t.Context(), leader.ID); err != nil {
+	if err := c.admin.(store.Operator).MoveLeader(t.Context(), leader.ID); err != nil {
 		t.Fatal(err)
 	}
 	settle.Eventually(t, "the leadership is moved", func() bool {
@@ -201,8 +196,8 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	if err := c.Signal(t.Context(), leader.Name, host.Kill); err != nil {
 		t.Fatal(err)
 	}
-	e := exit(t, c)
-	if e.Member != leader.Name || e.Signal != "killed" || !e.Requested || e.At.IsZero() {
+	i := slices.IndexFunc(c.Members(), func(m Member) bool { return m.Name == leader.Name })
+	if e := awaitEnd(t, c, i)[0].Exit(); e.Signal != "killed" || e.At.IsZero() {
 		t.Errorf("exit %+v", e)
 	}
 	settle.Eventually(t, "another member leads", func() bool {
@@ -215,11 +210,6 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 
 	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-	for e := range c.Exits() { // closed after the last event
-		if !e.Requested {
-			t.Errorf("exit %+v", e)
-		}
 	}
 	for _, id := range processes {
 		if id.Running() {
@@ -236,25 +226,26 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	}
 }
 
-func TestUnexpectedExitIsNotAsked(t *testing.T) {
+// The cluster notices that a member has exited, even if the cluster did not end the member itself.
+func TestUnexpectedExitIsNoticed(t *testing.T) {
 	c := start(t, Spec{Members: 1})
 	if err := syscall.Kill(c.Members()[0].PID, syscall.SIGKILL); err != nil { // without the cluster's knowledge
 		t.Fatal(err)
 	}
-	if e := exit(t, c); e.Requested || e.Member != "m1" || len(e.Tail) == 0 {
-		t.Errorf("exit %+v", e)
+	if e := awaitEnd(t, c, 0)[0].Exit(); c.AllRunning() || e.Signal != "killed" || len(e.Tail) == 0 {
+		t.Errorf("exit %+v, all members run: %v", e, c.AllRunning())
 	}
 }
 
 func TestPausedMemberIsStopped(t *testing.T) {
-	c := start(t, Spec{Members: 1, StopTimeout: time.Minute})
+	c := start(t, Spec{Members: 1})
 	if err := c.Signal(t.Context(), "m1", host.Pause); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Stop(t.Context()); err != nil {
+	if err := c.stop(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if e := exit(t, c); e.Code != 0 || !e.Requested {
+	if e := awaitEnd(t, c, 0)[0].Exit(); e.Code != 0 || e.Signal != "" {
 		t.Errorf("the member did not end in good order: %+v", e)
 	}
 	if err := c.Stop(t.Context()); err != nil {

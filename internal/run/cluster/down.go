@@ -140,7 +140,7 @@ func (p *Playground) stop(ctx context.Context, found *liveProcesses) error {
 	if err := found.signal(host.Terminate, host.Resume); err != nil {
 		return err
 	}
-	p.awaitExit(ctx, found, defaultStopTimeout, lonelyGrace)
+	p.awaitExit(ctx, found, stopTimeout, lonelyGrace)
 	for range killRounds {
 		remaining := p.findProcesses()
 		if len(remaining.processes) == 0 {

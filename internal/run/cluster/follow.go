@@ -51,8 +51,7 @@ type Follower struct {
 
 // poller is the state of one goroutine that sends requests.
 type poller struct {
-	ask           func(ctx context.Context) []store.Member // returns the states of consecutive members, beginning with the member whose index is `first`
-	first         int
+	member        int // index of the member that it asks
 	wakeups       chan struct{}
 	lastCompleted uint64 // result of Config.CompletedOperations in the last call of canSkip
 }
@@ -71,11 +70,8 @@ func (f *Follower) canSkip(l *poller, asked, often time.Time) bool {
 // NewFollower returns a Follower. Call Run to start it.
 func NewFollower(cfg Config) *Follower {
 	f := &Follower{cfg: cfg}
-	add := func(first int, ask func(context.Context) []store.Member) {
-		f.pollers = append(f.pollers, &poller{ask: ask, first: first, wakeups: make(chan struct{}, 1)})
-	}
 	for i := range cfg.Members {
-		add(i, func(ctx context.Context) []store.Member { return []store.Member{cfg.Admin.Role(ctx, i)} })
+		f.pollers = append(f.pollers, &poller{member: i, wakeups: make(chan struct{}, 1)})
 	}
 	return f
 }
@@ -138,16 +134,13 @@ func (f *Follower) follow(ctx context.Context, l *poller) {
 // round sends one request and passes the response to OnResponse.
 func (f *Follower) round(ctx context.Context, l *poller, asked time.Time) {
 	limited, cancel := context.WithTimeout(ctx, requestTimeout)
-	members := l.ask(limited)
+	m := f.cfg.Admin.Role(limited, l.member)
 	cancel()
 	ended := measure.Now()
 	if ctx.Err() != nil {
-		return // the members did not have the full time to respond
+		return // the member did not have the full time to respond
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i := range members {
-		members[i] = members[i].Sanitized()
-		f.cfg.OnResponse(l.first+i, asked, ended, members[i])
-	}
+	f.cfg.OnResponse(l.member, asked, ended, m.Sanitized())
 }

@@ -125,7 +125,7 @@ func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if e := exit(t, c); e.Member != "m2" || !e.Requested || e.Signal != "killed" {
+	if e := awaitEnd(t, c, 1)[0].Exit(); e.Signal != "killed" {
 		t.Errorf("exit %+v", e)
 	}
 	if len(a.signals) != 0 || !slices.Equal(b.signals["m2.log"], []host.Signal{host.Pause, host.Resume, host.Kill}) {

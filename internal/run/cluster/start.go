@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -20,9 +18,6 @@ import (
 // portAttempts limits how often a start is attempted. An attempt fails if another program takes a
 // port after we have found it free and before the member listens on it.
 const portAttempts = 4
-
-// defaultStopTimeout is the default of Spec.StopTimeout.
-const defaultStopTimeout = 5 * time.Second
 
 // Start starts a cluster. It returns when all members respond and agree on a leader. If it fails or
 // ctx is canceled, only the logs remain. The members never outlive this process.
@@ -58,9 +53,6 @@ func (s *Spec) complete() error {
 	if s.Name == "" {
 		s.Name = "quorumbench"
 	}
-	if s.StopTimeout <= 0 {
-		s.StopTimeout = defaultStopTimeout
-	}
 	for _, path := range []*string{&s.Dir, &s.LogDir, &s.Exec} {
 		if *path == "" {
 			continue
@@ -83,7 +75,7 @@ func (s *Spec) complete() error {
 
 // startOnce makes one attempt to start the cluster, on new ports.
 func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err error) {
-	c := &Cluster{spec: spec, store: st, exits: make(chan Exit)}
+	c := &Cluster{spec: spec, store: st}
 	defer func() {
 		if err != nil {
 			// err is more important than an error from stop.
@@ -112,7 +104,6 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 	if err := c.reservePlace(request, hostLaunch, places); err != nil {
 		return nil, err
 	}
-	c.exits = make(chan Exit, processes(&c.launch)) // the buffer has room for all processes
 	for i, p := range c.launch.Processes {
 		if err := c.startMember(ctx, &member{place: c.placeOfMember(i), spec: request, launch: p, hostLaunch: hostLaunch}); err != nil {
 			return nil, err
@@ -125,15 +116,6 @@ func startOnce(ctx context.Context, st store.Store, spec Spec) (_ *Cluster, err 
 		return nil, err
 	}
 	return c, nil
-}
-
-// processes returns the number of processes in a launch.
-func processes(l *store.Launch) int {
-	n := 0
-	for _, p := range l.Processes {
-		n += len(p.Backends) + 1
-	}
-	return n
 }
 
 // claimPlaces claims a folder and reserves ports on each host. It returns the place of each member.
@@ -260,9 +242,7 @@ func (c *Cluster) startMemberProcess(ctx context.Context, m *member, i int, p st
 	if err != nil {
 		return err
 	}
-	started := startedProcess{p.Name, p.LogFile, &atomic.Bool{}, process}
-	m.setProcess(i, started)
-	c.reportExit(m, started)
+	m.setProcess(i, startedProcess{p.Name, p.LogFile, process})
 	return m.place.data.Note(ctx, process.Identity())
 }
 

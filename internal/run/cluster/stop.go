@@ -9,6 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
+// stopTimeout limits how long members may take to exit after they have been asked to. They are then
+// killed.
+const stopTimeout = 5 * time.Second
+
 // killTimeout limits the wait for a killed process to exit. A killed process exits immediately
 // unless it hangs in a system call.
 const killTimeout = 10 * time.Second
@@ -20,10 +24,10 @@ const lonelyGrace = 300 * time.Millisecond
 // quorum returns the smallest number of members that form a majority.
 func quorum(members int) int { return members/2 + 1 }
 
-// Stop asks the members to exit and waits until they have exited, StopTimeout has passed, or ctx is
+// Stop asks the members to exit and waits until they have exited, stopTimeout has passed, or ctx is
 // canceled. Then it kills the members that are still running and removes the data folder. The logs
 // remain. Further calls have no effect.
-func (c *Cluster) Stop(ctx context.Context) error { return c.stop(ctx, c.spec.StopTimeout) }
+func (c *Cluster) Stop(ctx context.Context) error { return c.stop(ctx, stopTimeout) }
 
 // stop is like Stop, but waits only for the given grace period. If grace is 0, it kills the members
 // immediately.
@@ -44,9 +48,6 @@ func (c *Cluster) stop(ctx context.Context, grace time.Duration) error {
 	errs = append(errs, c.signalAll(uncanceled, host.Kill))
 	if left := c.awaitExits(killTimeout); left != "" {
 		errs = append(errs, fmt.Errorf("member %s was killed but has not exited", left))
-	} else {
-		c.waiters.Wait()
-		close(c.exits)
 	}
 	if c.admin != nil {
 		errs = append(errs, c.admin.Close())

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,10 +41,8 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 	if err := c.Signal(t.Context(), lost, host.Kill); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if e := exit(t, c); e.Member != lost || !e.Requested {
-			t.Errorf("ended %+v", e)
-		}
+	if ended := awaitEnd(t, c, slices.IndexFunc(c.Members(), func(m Member) bool { return m.Name == lost })); len(ended) != 2 {
+		t.Errorf("ended %+v", ended)
 	}
 	settle.Eventually(t, "another leader", func() bool {
 		status, err := c.Status(t.Context())
