@@ -15,7 +15,16 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	if err := FindServers(&o); err != nil {
 		return "", err
 	}
-	r, err := begin(ctx, o)
+	return newRun(o).execute(ctx)
+}
+
+func newRun(o Options) *run {
+	return &run{Options: o, rates: rates{}, began: measure.Now(), host: newHost()}
+}
+
+// execute executes the run and returns the run directory, even if an error ends the run.
+func (r *run) execute(ctx context.Context) (dir string, err error) {
+	err = r.begin(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = interrupted(ctx, err)
 	}
@@ -55,57 +64,55 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // begin prepares the run and creates its directory.
-func begin(ctx context.Context, o Options) (r *run, err error) {
-	r = &run{Options: o, rates: rates{}, began: measure.Now(), host: newHost()}
+func (r *run) begin(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
 			err = r.disconnectHosts(err)
 		}
 	}()
-	if o.Resume != nil {
+	if r.Resume != nil {
 		if r.resumed, err = prepareResume(&r.Options); err != nil {
-			return r, err
+			return err
 		}
 	}
 	if err := r.connectHosts(ctx); err != nil {
-		return r, err
+		return err
 	}
 	if err := r.checkHosts(ctx); err != nil {
-		return r, err
+		return err
 	}
 	machines, err := r.describeHosts(ctx)
 	if err != nil {
-		return r, err
+		return err
 	}
 	cleanOrphans(r.began, r.Notify)
 	if r.resumed != nil {
 		if err := r.resumed.checkMachines(machines); err != nil {
-			return r, err
+			return err
 		}
-		r.started = o.Resume.Clusters()
-		r.out, err = o.Resume.Writer(r.began, machines, r.recordedHosts(false))
-		return r.attachObserver(err)
+		r.started = r.Resume.Clusters()
 	}
-	about := record.Run{
-		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), CommandLine: o.Asked, Scale: o.Scenario.Scale,
-		Planned: len(o.Scenario.Trials), RepeatRule: record.NewRepeatRule(o.Scenario.RepeatRule), Machines: machines, Hosts: r.recordedHosts(false),
-		Calibration: o.Calibration,
+	if r.out, err = r.openRecord(machines); err != nil {
+		return err
 	}
-	if o.Out != "" {
-		r.out, err = record.CreateAt(o.Out, r.began, about)
-	} else {
-		r.out, err = record.Create(o.Root, o.Scenario.Name, r.began, about)
-	}
-	return r.attachObserver(err)
+	r.out.Observe(r.Observer)
+	return nil
 }
 
-// attachObserver attaches the observer to the record of the run, unless err is set. It returns the
-// run and err.
-func (r *run) attachObserver(err error) (*run, error) {
-	if err == nil {
-		r.out.Observe(r.Observer)
+// openRecord creates the run directory, or opens it if the run is resumed.
+func (r *run) openRecord(machines []measure.Machine) (*record.Writer, error) {
+	if r.resumed != nil {
+		return r.Resume.Writer(r.began, machines, r.recordedHosts(false))
 	}
-	return r, err
+	about := record.Run{
+		Name: r.Scenario.Name, Tool: r.Tool, Seed: r.Scenario.Seed, Scenario: string(r.Scenario.Source), CommandLine: r.Asked, Scale: r.Scenario.Scale,
+		Planned: len(r.Scenario.Trials), RepeatRule: record.NewRepeatRule(r.Scenario.RepeatRule), Machines: machines, Hosts: r.recordedHosts(false),
+		Calibration: r.Calibration,
+	}
+	if r.Out != "" {
+		return record.CreateAt(r.Out, r.began, about)
+	}
+	return record.Create(r.Root, r.Scenario.Name, r.began, about)
 }
 
 func (r *run) conduct(ctx context.Context) error {

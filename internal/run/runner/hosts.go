@@ -61,7 +61,7 @@ func (r *run) connectHosts(ctx context.Context) error {
 	err := group.Wait()
 	for _, h := range all {
 		if h != nil {
-			r.connectedHosts, r.Hosts = append(r.connectedHosts, h), append(r.Hosts, h.host)
+			r.connectedHosts, r.hosts = append(r.connectedHosts, h), append(r.hosts, h.host)
 		}
 	}
 	return err
@@ -147,10 +147,13 @@ func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 	for _, h := range r.findHosts(r.Scenario.MemberHosts(spec)) {
 		hosts = append(hosts, h.host)
 	}
-	if len(hosts) == 0 {
-		return r.hosts()
+	switch {
+	case len(hosts) > 0:
+		return hosts
+	case len(r.hosts) > 0:
+		return r.hosts
 	}
-	return hosts
+	return []host.Host{r.host}
 }
 
 // worker returns the worker that generates the trial's load. It may be a combination of several
@@ -203,21 +206,13 @@ func (r *run) recordedHosts(ended bool) (all []record.Host) {
 	return all
 }
 
-// hosts returns the default hosts for members.
-func (r *run) hosts() []host.Host {
-	if len(r.Hosts) > 0 {
-		return r.Hosts
-	}
-	return []host.Host{r.host}
-}
-
 // describeHosts asks every host for its description. It returns each machine once, beginning with
 // the machine of this process.
 func (r *run) describeHosts(ctx context.Context) ([]measure.Machine, error) {
 	r.descriptions = map[host.Host]host.Description{}
 	var places []host.Place
 	var machines []measure.Machine
-	hosts := append([]host.Host{r.host}, r.Hosts...)
+	hosts := append([]host.Host{r.host}, r.hosts...)
 	all := make([]host.Description, len(hosts))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentDials)

@@ -54,10 +54,9 @@ trials:
 		t.Fatal(err)
 	}
 	here := host.NewLocal(nil, nil)
-	dir, err := Run(t.Context(), Options{
-		Scenario: s, Out: filepath.Join(t.TempDir(), "run"), Lookup: registry.Lookup,
-		Hosts: []host.Host{elsewhere{here.WithAddress("127.0.0.31")}, here.WithAddress("127.0.0.32")},
-	})
+	r := newRun(Options{Scenario: s, Out: filepath.Join(t.TempDir(), "run"), Lookup: registry.Lookup})
+	r.hosts = []host.Host{elsewhere{here.WithAddress("127.0.0.31")}, here.WithAddress("127.0.0.32")}
+	dir, err := r.execute(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -48,9 +47,6 @@ type Options struct {
 	// DataDir is the folder in which members keep their data. If DataDir is empty, the run uses a
 	// folder in the run directory. The run removes the data at the end.
 	DataDir string
-	// Hosts are the machines on which members are placed in turn. If Hosts is empty, members are
-	// placed on this machine.
-	Hosts []host.Host
 	// Agent begins a session with a host's agent. It may be nil if no host in the scenario is
 	// reached through an agent.
 	Agent func(context.Context, *scenario.Host) (*agent.Remote, error)

@@ -15,7 +15,8 @@ import (
 // run is a run in progress.
 type run struct {
 	Options
-	host           host.Host // host of the generator
+	host           host.Host   // host of the generator
+	hosts          []host.Host // hosts of the members; if empty, members are placed on the generator's host
 	descriptions   map[host.Host]host.Description
 	connectedHosts []*connectedHost // the scenario's hosts
 	out            *record.Writer
