@@ -44,11 +44,10 @@ func (s *Server) serveDisk(ctx context.Context, current *session, st *stream, pa
 	if err := s.folder.check(path); err != nil {
 		return err
 	}
-	disks, ok := s.host.(host.DiskProvider)
-	if !ok || !current.hasClaimed(path) {
+	if !current.hasClaimed(path) {
 		return fmt.Errorf("the folder %s is not in a data folder of this session, so the agent cannot mount a disk on it", text.Line(path, maxPathBytes))
 	}
-	d, err := disks.Disk(ctx, s.options.Self, path)
+	d, err := s.host.Disk(ctx, s.options.Self, path)
 	if err != nil {
 		return err
 	}
@@ -79,7 +78,7 @@ func (s *Server) serveDisk(ctx context.Context, current *session, st *stream, pa
 	}
 }
 
-// Disk implements host.DiskProvider. The quorumbench binary on the agent's machine serves the disk.
+// Disk implements host.Host. The quorumbench binary on the agent's machine serves the disk.
 func (h *remoteHost) Disk(ctx context.Context, _, dir string) (host.Disk, error) {
 	st, a, err := h.open(ctx, request{Action: serveDiskAction, Path: dir})
 	if err != nil {
@@ -92,7 +91,7 @@ func (h *remoteHost) Disk(ctx context.Context, _, dir string) (host.Disk, error)
 	return &remoteDisk{h: h, st: st, pid: a.Process.PID}, nil
 }
 
-// Empty implements host.FolderEmptier.
+// Empty implements host.Host.
 func (h *remoteHost) Empty(ctx context.Context, dir string) error {
 	_, err := h.call(ctx, request{Action: emptyAction, Path: dir})
 	return err

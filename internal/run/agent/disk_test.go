@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
 // An agent empties folders, and mounts disks on them, only below the session's data folders.
@@ -28,9 +26,9 @@ func TestEmptiesOnlyDataFolders(t *testing.T) {
 	if err := h.MakeDir(ctx, filepath.Join(data, "member")); err != nil {
 		t.Fatal(err)
 	}
-	empty := func(dir string) error { return h.(host.FolderEmptier).Empty(ctx, dir) }
+	empty := func(dir string) error { return h.Empty(ctx, dir) }
 	disk := func(dir string) error {
-		d, err := h.(host.DiskProvider).Disk(ctx, "", dir)
+		d, err := h.Disk(ctx, "", dir)
 		if err == nil {
 			d.Close()
 		}

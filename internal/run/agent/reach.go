@@ -89,7 +89,7 @@ func forwardBytes(st *stream, conn net.Conn) {
 	}
 }
 
-// Reach implements host.EndpointDialer.
+// Reach implements host.Remote.
 func (h *remoteHost) Reach() func(context.Context, string) (net.Conn, error) {
 	if !h.r.opensConnections {
 		return nil

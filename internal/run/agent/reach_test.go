@@ -20,7 +20,7 @@ import (
 // does not permit this.
 func reach(t *testing.T, r *Remote) store.Dial {
 	t.Helper()
-	dial := r.Host().(host.EndpointDialer).Reach()
+	dial := r.Host().(host.Remote).Reach()
 	if dial == nil {
 		t.Fatal("the agent does not reach anything")
 	}
@@ -166,7 +166,7 @@ func TestReachRefused(t *testing.T) {
 
 	_, to = served(t, nil)
 	h := dialled(t, to).Host()
-	if h.(host.EndpointDialer).Reach() != nil {
+	if h.(host.Remote).Reach() != nil {
 		t.Error("an agent without --reach opens connections")
 	}
 	if _, err := h.(*remoteHost).connect(t.Context(), nobody); err == nil || !strings.Contains(err.Error(), "start the agent with --reach") {

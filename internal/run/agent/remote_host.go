@@ -15,26 +15,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// remoteHost is a host.Host on an agent's machine. It validates every reply, because agents are not
+// remoteHost is a host.Remote on an agent's machine. It validates every reply, because agents are not
 // trusted.
 type remoteHost struct{ r *Remote }
 
-var (
-	_ host.Host              = (*remoteHost)(nil)
-	_ host.ClockProvider     = (*remoteHost)(nil)
-	_ host.DiskProvider      = (*remoteHost)(nil)
-	_ host.FolderEmptier     = (*remoteHost)(nil)
-	_ host.CredentialRenewer = (*remoteHost)(nil)
-	_ host.Launcher          = (*remoteHost)(nil)
-	_ host.PresenceReporter  = (*remoteHost)(nil)
-	_ host.EndpointDialer    = (*remoteHost)(nil)
-	_ host.Surveyor          = (*remoteHost)(nil)
-)
+var _ host.Remote = (*remoteHost)(nil)
 
-// Clock implements host.ClockProvider.
+// Clock implements host.Remote.
 func (h *remoteHost) Clock() host.Clock { return h.r.Offset() }
 
-// Presence implements host.PresenceReporter.
+// Presence implements host.Remote.
 func (h *remoteHost) Presence() context.Context { return h.r.ctx }
 
 // describeError adds the agent's name to an error. If the agent is lost, it returns the reason for
@@ -174,13 +164,13 @@ func (h *remoteHost) MeasureFolders(ctx context.Context, dirs []string) ([]int64
 	return a.Sizes, a.Cost, nil
 }
 
-// CheckLaunch implements host.Launcher.
+// CheckLaunch implements host.Remote.
 func (h *remoteHost) CheckLaunch(ctx context.Context, l host.Launch) error {
 	_, err := h.call(ctx, request{Action: checkLaunchAction, Launch: &l})
 	return err
 }
 
-// Renew implements host.CredentialRenewer.
+// Renew implements host.Remote.
 func (h *remoteHost) Renew(ctx context.Context, l host.Launch) error {
 	_, err := h.call(ctx, request{Action: renewAction, Launch: &l})
 	return err

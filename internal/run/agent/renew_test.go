@@ -32,7 +32,7 @@ func TestCredentialsAreRenewed(t *testing.T) {
 	if err := h.MakeDir(ctx, filepath.Join(dir, "tls")); err != nil {
 		t.Fatal(err)
 	}
-	renew := h.(host.CredentialRenewer).Renew
+	renew := h.(host.Remote).Renew
 	if err := renew(ctx, asked("etcd", dir)); err != nil {
 		t.Fatal(err)
 	}

@@ -93,11 +93,10 @@ func (s *Server) answer(ctx context.Context, current *session, r *request) (a re
 	case limitsAction, roundTripsAction:
 		return s.answerSurvey(ctx, current, r)
 	case emptyAction:
-		e, ok := s.host.(host.FolderEmptier)
-		if !ok || !current.hasClaimed(r.Path) {
+		if !current.hasClaimed(r.Path) {
 			return a, fmt.Errorf("the folder %s is not in a data folder of this session, so the agent does not empty it", text.Line(r.Path, maxPathBytes))
 		}
-		return a, e.Empty(ctx, r.Path)
+		return a, s.host.Empty(ctx, r.Path)
 	case checkLaunchAction, renewAction:
 		switch {
 		case r.Launch == nil:

@@ -66,11 +66,9 @@ const stopTimeout = 5 * time.Second
 type Server struct {
 	options Options
 	host    host.Host
-	// surveyor measures the same machine on which `host` acts.
-	surveyor host.Surveyor
-	worker   load.Worker
-	folder   folder
-	files    *host.Folder // the same folder, held open
+	worker  load.Worker
+	folder  folder
+	files   *host.Folder // the same folder, held open
 	// maxKeptBytes is the maximum size in bytes of a lost session's data, and of the logs of all
 	// sessions.
 	maxKeptBytes int64
@@ -134,7 +132,7 @@ func New(o Options) (*Server, error) {
 	if o.Address != "" {
 		local = local.WithAddress(o.Address)
 	}
-	s := &Server{options: o, host: local, surveyor: local, folder: folder(path), files: opened, maxKeptBytes: maxKeptBytes, worker: newValidatingWorker(worker, o.Stores), allEnded: make(chan struct{})}
+	s := &Server{options: o, host: local, folder: folder(path), files: opened, maxKeptBytes: maxKeptBytes, worker: newValidatingWorker(worker, o.Stores), allEnded: make(chan struct{})}
 	l := &launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}
 	s.launch, s.checkLaunch, s.launcher = l.command, l.checkLaunch, l
 	return s, s.removeAbandonedFolders()

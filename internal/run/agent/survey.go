@@ -16,13 +16,13 @@ import (
 // answerSurvey executes a request of a survey that has a single reply.
 func (s *Server) answerSurvey(ctx context.Context, now *session, r *request) (reply, error) {
 	if r.Action == roundTripsAction {
-		got, err := s.surveyor.RoundTrips(ctx, r.Address, r.Token, r.Count)
+		got, err := s.host.RoundTrips(ctx, r.Address, r.Token, r.Count)
 		return reply{Trips: &got}, err
 	}
 	if err := now.files.open(); err != nil {
 		return reply{}, err
 	}
-	p, err := s.surveyor.Limits(ctx, r.Path)
+	p, err := s.host.Limits(ctx, r.Path)
 	return reply{Limits: &p}, err
 }
 
@@ -45,7 +45,7 @@ func (s *Server) serveWrites(ctx context.Context, now *session, st *stream, r *r
 		defer cancel()
 		_, _ = st.Receive() // the controller sends a message, or ends the stream, when it needs no more writes
 	}()
-	err := s.surveyor.WriteLog(ctx, r.Path, *r.Writes, func(second measure.WrittenSecond) bool {
+	err := s.host.WriteLog(ctx, r.Path, *r.Writes, func(second measure.WrittenSecond) bool {
 		return sendJSON(st, reply{Second: &second}) == nil
 	})
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Server) serveWrites(ctx context.Context, now *session, st *stream, r *r
 
 // serveEcho serves an echo server until the stream ends.
 func (s *Server) serveEcho(ctx context.Context, st *stream) error {
-	e, err := s.surveyor.Echo(ctx)
+	e, err := s.host.Echo(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Server) serveEcho(ctx context.Context, st *stream) error {
 	return nil
 }
 
-// Limits implements host.Surveyor.
+// Limits implements host.Host.
 func (h *remoteHost) Limits(ctx context.Context, dir string) (measure.HostLimits, error) {
 	a, err := h.call(ctx, request{Action: limitsAction, Path: dir})
 	if err != nil {
@@ -84,7 +84,7 @@ func (h *remoteHost) Limits(ctx context.Context, dir string) (measure.HostLimits
 	return *a.Limits, nil
 }
 
-// WriteLog implements host.Surveyor. It returns after the agent has removed its files.
+// WriteLog implements host.Host. It returns after the agent has removed its files.
 func (h *remoteHost) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -140,7 +140,7 @@ func checkSecond(s *measure.WrittenSecond, next int, w *probe.PacedWrites) error
 	return nil
 }
 
-// Echo implements host.Surveyor.
+// Echo implements host.Host.
 func (h *remoteHost) Echo(ctx context.Context) (*host.Echo, error) {
 	st, a, err := h.open(ctx, request{Action: echoAction})
 	if err != nil {
@@ -153,7 +153,7 @@ func (h *remoteHost) Echo(ctx context.Context) (*host.Echo, error) {
 	return &host.Echo{Address: a.Address, Token: a.Token, Close: st.close}, nil
 }
 
-// RoundTrips implements host.Surveyor.
+// RoundTrips implements host.Host.
 func (h *remoteHost) RoundTrips(ctx context.Context, address, token string, n int) (measure.RoundTrips, error) {
 	a, err := h.call(ctx, request{Action: roundTripsAction, Address: address, Token: token, Count: n})
 	if err != nil {

@@ -96,8 +96,8 @@ func TestSwappedLinkIsNotFollowed(t *testing.T) {
 			refused(name, do())
 		}
 	}
-	refused("Empty", h.(host.FolderEmptier).Empty(ctx, filepath.Join(m1, "data")))
-	_, err = h.(host.DiskProvider).Disk(ctx, "", filepath.Join(m1, "data"))
+	refused("Empty", h.Empty(ctx, filepath.Join(m1, "data")))
+	_, err = h.Disk(ctx, "", filepath.Join(m1, "data"))
 	refused("Disk", err)
 	_, err = h.Start(ctx, host.Command{Path: "sh", Dir: m1})
 	refused("Start", err)
@@ -167,7 +167,7 @@ func TestLinksSwappedConcurrently(t *testing.T) {
 		_ = h.MakeDir(ctx, filepath.Join(plain, "new"))
 		_ = h.WriteFile(ctx, filepath.Join(plain, "f"), []byte("x"))
 		_, _ = h.CopyLog(ctx, filepath.Join(plain, "log"), &read)
-		_ = h.(host.FolderEmptier).Empty(ctx, filepath.Join(m1, "data"))
+		_ = h.Empty(ctx, filepath.Join(m1, "data"))
 		if d, err := h.Claim(ctx, plain); err == nil {
 			_ = d.Release(ctx)
 		}

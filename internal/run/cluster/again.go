@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
 // AwaitEnd waits until all processes of the member have exited.
@@ -50,21 +48,12 @@ func (c *Cluster) RestartEmpty(ctx context.Context, name string) error {
 		if slices.ContainsFunc(m.startedProcesses(), func(p startedProcess) bool { return !p.hasExited() }) {
 			return errors.New("the member is still running, so its data cannot be removed")
 		}
-		if err := c.emptyFolder(ctx, m); err != nil {
+		if err := m.place.host.Empty(ctx, m.launch.DataDir); err != nil {
 			return err
 		}
 		m.spec.JoiningMember, m.hostLaunch.Joining = name, name
 		return c.relaunch(m, i)
 	})
-}
-
-// emptyFolder removes everything in a member's data folder.
-func (c *Cluster) emptyFolder(ctx context.Context, m *member) error {
-	emptier, ok := m.place.host.(host.FolderEmptier)
-	if !ok {
-		return errors.New("the member's host does not support emptying folders")
-	}
-	return emptier.Empty(ctx, m.launch.DataDir)
 }
 
 // startChanged calls the function change, which changes a member's launch. Then it restarts those

@@ -97,7 +97,7 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	}
 	certificate, key := embedded.CertificateFiles(memberPlace)
 	newLaunch := c.storeCredentials(m, name, certificate, key, credentials)
-	if r, itself := m.place.host.(host.CredentialRenewer); itself {
+	if r, remote := m.place.host.(host.Remote); remote {
 		err = r.Renew(ctx, newLaunch)
 	} else {
 		err = replaceFiles(ctx, m.place.host, certificate, key, credentials)

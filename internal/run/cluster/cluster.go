@@ -32,8 +32,7 @@ type Spec struct {
 	Self     string   // path of the quorumbench binary, or empty for the running binary
 	Env      []string // KEY=VALUE, added to the environment of every process
 	Settings any      // result of the store's DecodeSettings, or nil for the defaults
-	// Disks puts each member's data on a disk on which faults can be injected. The hosts must
-	// support this (host.DiskProvider).
+	// Disks puts each member's data on a disk on which faults can be injected.
 	Disks bool
 	// Network gives each member its own network, with links on which faults can be injected. All
 	// members then run on the first host, which must support this (host.NetworkProvider).
@@ -213,7 +212,7 @@ func (c *Cluster) Access() store.Access {
 func (c *Cluster) hostDialer() store.Dial {
 	dialers := map[string]store.Dial{}
 	for _, p := range c.places {
-		if r, ok := p.host.(host.EndpointDialer); ok && p.lease != nil && r.Reach() != nil {
+		if r, ok := p.host.(host.Remote); ok && p.lease != nil && r.Reach() != nil {
 			dialers[p.lease.Address] = r.Reach()
 		}
 	}

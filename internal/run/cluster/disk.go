@@ -13,11 +13,7 @@ func (c *Cluster) mountDisk(ctx context.Context, m *member) (err error) {
 	if !c.spec.Disks {
 		return nil
 	}
-	disker, ok := m.place.host.(host.DiskProvider)
-	if !ok {
-		return fmt.Errorf("cannot put the data of %s on a disk with injected faults: the member's host does not support such disks", m.details.Name)
-	}
-	if m.disk, err = disker.Disk(ctx, c.spec.Self, m.details.DataDir); err != nil {
+	if m.disk, err = m.place.host.Disk(ctx, c.spec.Self, m.details.DataDir); err != nil {
 		return err
 	}
 	m.details.DiskServer = &Process{Name: m.details.Name + "-disk", PID: m.disk.PID()}

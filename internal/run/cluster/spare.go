@@ -116,5 +116,5 @@ func (s *spare) End(ctx context.Context) error {
 	if err := s.m.place.host.MakeDir(ctx, s.m.launch.DataDir); err != nil { // the member may have been killed before it created the folder
 		return err
 	}
-	return s.c.emptyFolder(ctx, s.m)
+	return s.m.place.host.Empty(ctx, s.m.launch.DataDir)
 }

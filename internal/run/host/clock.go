@@ -25,10 +25,3 @@ type Clock struct {
 func (c *Clock) ErrorBound(at time.Time) time.Duration {
 	return c.Bound + time.Duration(Drift*float64(at.Sub(c.At).Abs()))
 }
-
-// ClockProvider is implemented by a Host whose clock differs from ours. All times that the host
-// returns are already converted to our clock.
-type ClockProvider interface {
-	// Clock returns the latest estimate of the host's clock.
-	Clock() Clock
-}

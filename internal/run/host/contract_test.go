@@ -99,19 +99,27 @@ func (e encoded) Claim(ctx context.Context, parent string) (host.Claim, error) {
 }
 
 func (e encoded) Limits(ctx context.Context, dir string) (measure.HostLimits, error) {
-	p, err := e.on.(host.Surveyor).Limits(ctx, cross(dir))
+	p, err := e.on.Limits(ctx, cross(dir))
 	return cross(p), err
 }
 
 func (e encoded) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error {
-	return e.on.(host.Surveyor).WriteLog(ctx, cross(dir), cross(w), func(s measure.WrittenSecond) bool { return second(cross(s)) })
+	return e.on.WriteLog(ctx, cross(dir), cross(w), func(s measure.WrittenSecond) bool { return second(cross(s)) })
 }
 
-func (e encoded) Echo(ctx context.Context) (*host.Echo, error) { return e.on.(host.Surveyor).Echo(ctx) }
+func (e encoded) Echo(ctx context.Context) (*host.Echo, error) { return e.on.Echo(ctx) }
 
 func (e encoded) RoundTrips(ctx context.Context, address, token string, n int) (measure.RoundTrips, error) {
-	r, err := e.on.(host.Surveyor).RoundTrips(ctx, cross(address), cross(token), cross(n))
+	r, err := e.on.RoundTrips(ctx, cross(address), cross(token), cross(n))
 	return cross(r), err
+}
+
+func (e encoded) Empty(ctx context.Context, dir string) error {
+	return e.on.Empty(ctx, cross(dir))
+}
+
+func (e encoded) Disk(ctx context.Context, self, dir string) (host.Disk, error) {
+	return e.on.Disk(ctx, cross(self), cross(dir))
 }
 
 func (e encoded) MakeDir(ctx context.Context, path string) error {

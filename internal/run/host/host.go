@@ -42,6 +42,11 @@ type Host interface {
 	// WriteFile atomically creates a file or replaces its contents: a reader sees either the old or
 	// the new contents.
 	WriteFile(ctx context.Context, path string, contents []byte) error
+	// Empty removes everything inside a folder, but keeps the folder itself.
+	Empty(ctx context.Context, dir string) error
+	// Disk creates the folder dir and puts it on a simulated disk, on which faults can be injected.
+	// self is the path of the quorumbench binary on the host.
+	Disk(ctx context.Context, self, dir string) (Disk, error)
 	// Follow returns a reader of all lines that are appended to text files after this call. The
 	// reader also reads a file that is created after the call, from its beginning.
 	Follow(ctx context.Context, paths []string) (Logs, error)
@@ -60,6 +65,17 @@ type Host interface {
 	// order of dirs. The value is -1 for a folder that cannot be read. cost is the processor time
 	// of the measurement.
 	MeasureFolders(ctx context.Context, dirs []string) (bytes []int64, cost time.Duration, err error)
+
+	// Limits returns the limits of the machine, and of the file system that contains the folder.
+	Limits(ctx context.Context, dir string) (measure.HostLimits, error)
+	// WriteLog makes synced writes in a new folder inside dir, and removes that folder. It calls
+	// the function `second` once for each second of writes. It ends when the writes end, when ctx
+	// is canceled, or when `second` returns false.
+	WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error
+	// Echo starts a server that returns small messages to other hosts, until Close is called.
+	Echo(ctx context.Context) (*Echo, error)
+	// RoundTrips sends n messages to another host's echo server.
+	RoundTrips(ctx context.Context, address, token string, n int) (measure.RoundTrips, error)
 }
 
 // Description identifies a machine and describes its hardware and limits.
@@ -96,49 +112,27 @@ type Sample struct {
 	Cost time.Duration `json:"cost_ns"`
 }
 
-// Launcher is implemented by a Host that itself determines which commands start a store's
-// processes, based on the software that is installed on the host.
-type Launcher interface {
+// Remote is a Host on another machine, on which a quorumbench process acts for the caller. That
+// process itself creates the commands and configuration files of a store's processes, based on the
+// software that is installed on the machine. Its host can become unreachable. The caller then cannot
+// know whether the host's processes still run.
+type Remote interface {
+	Host
 	// CheckLaunch returns nil if the host can start the cluster's processes. Otherwise it returns
 	// the reason, such as a missing server binary. CheckLaunch starts no process.
 	CheckLaunch(ctx context.Context, l Launch) error
-}
-
-// PresenceReporter is implemented by a Host that can become unreachable. The caller then cannot
-// know whether the host's processes still run.
-type PresenceReporter interface {
-	// Presence returns a context that is canceled when the connection to the host is lost. The
-	// cause of the context gives the reason in one sentence.
-	Presence() context.Context
-}
-
-// EndpointDialer is implemented by a Host that can open connections from its own machine.
-type EndpointDialer interface {
-	// Reach returns a function that connects to an endpoint from the host, or nil if the host does
-	// not open connections for its caller.
-	Reach() func(ctx context.Context, endpoint string) (net.Conn, error)
-}
-
-// DiskProvider is implemented by a Host that can put a folder on a simulated disk, on which faults
-// can be injected.
-type DiskProvider interface {
-	// Disk creates the folder dir and puts it on a simulated disk. self is the path of the
-	// quorumbench binary on the host.
-	Disk(ctx context.Context, self, dir string) (Disk, error)
-}
-
-// CredentialRenewer is implemented by a Host that itself creates commands and configuration files,
-// and that can replace the credentials of a running member.
-type CredentialRenewer interface {
 	// Renew writes the credentials in l to the certificate files of the running process (see
 	// store.Embedded.CertificateFiles).
 	Renew(ctx context.Context, l Launch) error
-}
-
-// FolderEmptier is implemented by a Host that can empty folders.
-type FolderEmptier interface {
-	// Empty removes everything inside a folder, but keeps the folder itself.
-	Empty(ctx context.Context, dir string) error
+	// Presence returns a context that is canceled when the connection to the host is lost. The
+	// cause of the context gives the reason in one sentence.
+	Presence() context.Context
+	// Reach returns a function that connects to an endpoint from the host, or nil if the host does
+	// not open connections for its caller.
+	Reach() func(ctx context.Context, endpoint string) (net.Conn, error)
+	// Clock returns the latest estimate of the host's clock, which differs from ours. All times
+	// that the host returns are already converted to our clock.
+	Clock() Clock
 }
 
 // Disk is a simulated disk that contains one folder. Faults can be injected on it.
@@ -198,7 +192,7 @@ type Command struct {
 	// Linux kills the process when our process exits, whatever the reason. On other systems, the
 	// process itself must exit when its standard input (see Lifeline) is closed.
 	Detach bool
-	// Launch identifies the store's process that the command starts. A Launcher uses only Launch to
+	// Launch identifies the store's process that the command starts. A Remote uses only Launch to
 	// determine the command, and rejects a Command without a Launch. Launch is nil if the command
 	// starts no process of a store.
 	Launch *Launch

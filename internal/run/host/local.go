@@ -33,10 +33,7 @@ type Local struct {
 
 var (
 	_ Host            = (*Local)(nil)
-	_ DiskProvider    = (*Local)(nil)
 	_ NetworkProvider = (*Local)(nil)
-	_ FolderEmptier   = (*Local)(nil)
-	_ Surveyor        = (*Local)(nil)
 )
 
 // NewLocal returns the local machine. The function `now` returns the current time, which is used
@@ -87,7 +84,7 @@ func (l *Local) WithFolder(f *Folder) *Local {
 // Describe implements Host.
 func (l *Local) Describe(context.Context) (Description, error) { return l.describe(), nil }
 
-// Empty implements FolderEmptier.
+// Empty implements Host.
 func (l *Local) Empty(_ context.Context, dir string) error {
 	folder, err := l.openFolder(dir)
 	if err == nil {
@@ -137,7 +134,7 @@ func (l *Local) MeasureFolders(_ context.Context, dirs []string) (bytes []int64,
 	return bytes, cost, err
 }
 
-// Disk implements DiskProvider.
+// Disk implements Host.
 func (l *Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
 	folder, err := l.makeFolder(dir)
 	if err != nil {

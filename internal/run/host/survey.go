@@ -12,21 +12,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Surveyor is implemented by a Host that can measure whether its machine is good enough for a
-// store's member.
-type Surveyor interface {
-	// Limits returns the limits of the machine, and of the file system that contains the folder.
-	Limits(ctx context.Context, dir string) (measure.HostLimits, error)
-	// WriteLog makes synced writes in a new folder inside dir, and removes that folder. It calls
-	// the function `second` once for each second of writes. It ends when the writes end, when ctx
-	// is canceled, or when `second` returns false.
-	WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error
-	// Echo starts a server that returns small messages to other hosts, until Close is called.
-	Echo(ctx context.Context) (*Echo, error)
-	// RoundTrips sends n messages to another host's echo server.
-	RoundTrips(ctx context.Context, address, token string, n int) (measure.RoundTrips, error)
-}
-
 // Echo is a running echo server on a host.
 type Echo struct {
 	Address string // HOST:PORT
@@ -40,7 +25,7 @@ const longestTrips = 20 * time.Second
 // errEnough reports that WriteLog's caller needs no more writes.
 var errEnough = errors.New("enough was measured")
 
-// Limits implements Surveyor.
+// Limits implements Host.
 func (l *Local) Limits(_ context.Context, dir string) (measure.HostLimits, error) {
 	folder, err := l.openFolder(dir)
 	if err != nil {
@@ -50,7 +35,7 @@ func (l *Local) Limits(_ context.Context, dir string) (measure.HostLimits, error
 	return probe.Limits(folder.root)
 }
 
-// WriteLog implements Surveyor. If our process is killed, the next measurement in the folder
+// WriteLog implements Host. If our process is killed, the next measurement in the folder
 // removes the remaining files.
 func (l *Local) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, second func(measure.WrittenSecond) bool) error {
 	if err := w.Check(); err != nil {
@@ -96,7 +81,7 @@ func checkRoom(f *Folder, w *probe.PacedWrites) error {
 	return nil
 }
 
-// Echo implements Surveyor.
+// Echo implements Host.
 func (l *Local) Echo(context.Context) (*Echo, error) {
 	var e *probe.Echo
 	err := l.runInNetwork(func() (err error) {
@@ -109,7 +94,7 @@ func (l *Local) Echo(context.Context) (*Echo, error) {
 	return &Echo{Address: e.Address, Token: e.Token, Close: e.Close}, nil
 }
 
-// RoundTrips implements Surveyor.
+// RoundTrips implements Host.
 func (l *Local) RoundTrips(ctx context.Context, address, token string, n int) (measure.RoundTrips, error) {
 	return probe.RoundTrips(ctx, address, token, n, longestTrips)
 }

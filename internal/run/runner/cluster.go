@@ -62,7 +62,7 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 	if err != nil {
 		return trial.Cluster{}, err
 	}
-	if from, ok := r.generator(spec).(host.EndpointDialer); ok {
+	if from, ok := r.generator(spec).(host.Remote); ok {
 		access.Dial = from.Reach()
 	}
 	c := trial.Cluster{ID: id, Store: st, Given: access, Shared: loopback(access.Endpoints), Guard: r.guard(st, access, spec)}

@@ -31,7 +31,7 @@ type connectedHost struct {
 // clock returns the current estimate of the host's clock, or nil if the host uses the clock of this
 // process.
 func (h *connectedHost) clock() *host.Clock {
-	of, ok := h.host.(host.ClockProvider)
+	of, ok := h.host.(host.Remote)
 	if !ok {
 		return nil
 	}

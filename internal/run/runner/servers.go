@@ -141,9 +141,6 @@ func (r *run) checkHosts(ctx context.Context) error {
 		c := &t.Cluster
 		on := r.membersOn(t)
 		for _, h := range on[:min(len(on), c.Members)] {
-			if _, ok := h.(host.DiskProvider); c.FaultDisks && !ok {
-				return fmt.Errorf("host %s: the scenario contains disk faults, which this host does not support", r.hostName(h))
-			}
 			if err := checkNetworkSupport(ctx, c, h); err != nil {
 				return err
 			}
@@ -178,7 +175,7 @@ func (r *run) checkLaunch(ctx context.Context, t *scenario.Trial, s cluster.Serv
 	hostLaunch := host.Launch{Store: c.Store, Version: s.Version, Exec: s.Exec, Cluster: placeholderName, Members: placeholderMembers(c), Settings: settings}
 	on := r.membersOn(t)
 	for _, h := range on[:min(len(on), c.Members)] {
-		if l, ok := h.(host.Launcher); ok {
+		if l, ok := h.(host.Remote); ok {
 			if err := l.CheckLaunch(ctx, hostLaunch); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,11 @@ type served struct {
 }
 
 func (s *served) Clock() host.Clock { return s.clock }
+
+func (*served) Presence() context.Context                              { return context.Background() }
+func (*served) Reach() func(context.Context, string) (net.Conn, error) { return nil }
+func (*served) CheckLaunch(context.Context, host.Launch) error         { return nil }
+func (*served) Renew(context.Context, host.Launch) error               { return nil }
 
 func (s *served) Describe(ctx context.Context) (host.Description, error) {
 	d, err := s.scripted.Describe(ctx)

@@ -15,7 +15,7 @@ import (
 // list.
 func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	c := &t.Cluster
-	if _, apart := t.Host.(host.ClockProvider); apart || !c.attached() {
+	if _, apart := t.Host.(host.Remote); apart || !c.attached() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)

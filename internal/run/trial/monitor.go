@@ -190,7 +190,7 @@ func (w *monitor) clockSet() *record.ClockChanges {
 		return nil
 	}
 	set.HasMembers = slices.ContainsFunc(w.t.Cluster.Members(), func(m cluster.Member) bool {
-		_, apart := m.Host.(host.ClockProvider)
+		_, apart := m.Host.(host.Remote)
 		return !apart
 	})
 	return &set

@@ -69,7 +69,7 @@ func (s *sampler) addSources(ctx context.Context, sources []Source) error {
 			return err
 		}
 		one := source{Source: of, entry: s.entryFor(of.Host)}
-		if _, apart := of.Host.(host.ClockProvider); apart && d.Process > 0 {
+		if _, apart := of.Host.(host.Remote); apart && d.Process > 0 {
 			if of.Load {
 				one.row = record.OtherGenerator(of.Name)
 			}

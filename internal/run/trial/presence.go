@@ -33,7 +33,7 @@ func (w *monitor) untilHostLost(run context.Context) (present context.Context, a
 // presence returns a context that is canceled when the host is lost. It returns nil if the host has
 // no members or if its loss cannot be detected.
 func (s *source) presence() context.Context {
-	if h, ok := s.Host.(host.PresenceReporter); ok && s.Members {
+	if h, ok := s.Host.(host.Remote); ok && s.Members {
 		return h.Presence()
 	}
 	return nil

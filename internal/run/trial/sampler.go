@@ -187,7 +187,7 @@ func (s *sampler) sample(ctx context.Context, h *sampledHost, includeMachine boo
 		asked = append(asked, h.localPIDs...)
 	}
 	if len(asked) == 0 && !machine {
-		if _, apart := h.host.(host.ClockProvider); apart && includeMachine {
+		if _, apart := h.host.(host.Remote); apart && includeMachine {
 			_, _ = h.host.Sample(ctx, nil, false) // the response contains the host's time, which reveals whether its clock was set
 		}
 		return
@@ -241,7 +241,7 @@ func (s *sampler) recordClocks() (set []record.Event) {
 		set = append(set, newClockSetEvent(now, "the controller's machine", by, ""))
 	}
 	for i := range s.sources {
-		c, ok := s.sources[i].Host.(host.ClockProvider)
+		c, ok := s.sources[i].Host.(host.Remote)
 		if !ok {
 			continue
 		}

@@ -4,7 +4,6 @@ package survey
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -58,7 +57,6 @@ func Sizes(stores []registry.StoreRules) (sizes []int) {
 type surveying struct {
 	Options
 	check  *preflight.Check
-	hosts  []host.Surveyor
 	pids   []int
 	mu     sync.Mutex // protects the field `enough`, and the writes in the field `check`
 	enough bool       // set if no more writes are needed
@@ -87,10 +85,6 @@ func Run(ctx context.Context, o Options) (*preflight.Check, error) {
 func (s *surveying) describe(ctx context.Context) error {
 	s.Progress("limits", 0)
 	for _, t := range s.Targets {
-		surveyor, ok := t.Host.(host.Surveyor)
-		if !ok {
-			return fmt.Errorf("the host %s cannot be surveyed", t.Name)
-		}
 		d, err := t.Host.Describe(ctx)
 		if err != nil {
 			return err
@@ -99,10 +93,10 @@ func (s *surveying) describe(ctx context.Context) error {
 		if h.Dir == "" {
 			h.Dir = d.Folder
 		}
-		if h.Limits, err = surveyor.Limits(ctx, h.Dir); err != nil {
+		if h.Limits, err = t.Host.Limits(ctx, h.Dir); err != nil {
 			return err
 		}
-		s.check.Hosts, s.hosts, s.pids = append(s.check.Hosts, h), append(s.hosts, surveyor), append(s.pids, d.Process)
+		s.check.Hosts, s.pids = append(s.check.Hosts, h), append(s.pids, d.Process)
 	}
 	return nil
 }
@@ -110,11 +104,11 @@ func (s *surveying) describe(ctx context.Context) error {
 // network measures the round trips between all pairs of hosts. A host takes part in only one
 // measurement at a time.
 func (s *surveying) network(ctx context.Context) error {
-	if len(s.hosts) < 2 {
+	if len(s.Targets) < 2 {
 		return nil
 	}
 	s.Progress("round trips", 0)
-	echoes := make([]*host.Echo, len(s.hosts))
+	echoes := make([]*host.Echo, len(s.Targets))
 	defer func() {
 		for _, e := range echoes {
 			if e != nil {
@@ -122,19 +116,19 @@ func (s *surveying) network(ctx context.Context) error {
 			}
 		}
 	}()
-	for i, h := range s.hosts {
+	for i, t := range s.Targets {
 		var err error
-		if echoes[i], err = h.Echo(ctx); err != nil {
+		if echoes[i], err = t.Host.Echo(ctx); err != nil {
 			return err
 		}
 	}
-	for _, round := range pairings(len(s.hosts)) {
+	for _, round := range pairings(len(s.Targets)) {
 		pairs := make([]preflight.Pair, len(round))
 		var measuring sync.WaitGroup
 		for k, p := range round {
 			pairs[k] = preflight.Pair{From: s.Targets[p[0]].Name, To: s.Targets[p[1]].Name}
 			measuring.Go(func() {
-				trips, err := s.hosts[p[0]].RoundTrips(ctx, echoes[p[1]].Address, echoes[p[1]].Token, roundTrips)
+				trips, err := s.Targets[p[0]].Host.RoundTrips(ctx, echoes[p[1]].Address, echoes[p[1]].Token, roundTrips)
 				if pairs[k].Trips = trips; err != nil {
 					pairs[k].Failure = err.Error()
 				}
@@ -183,10 +177,10 @@ func (s *surveying) disks(ctx context.Context) error {
 	}
 	began := time.Now()
 	group, writing := errgroup.WithContext(ctx)
-	for i := range s.hosts {
+	for i := range s.Targets {
 		h := &s.check.Hosts[i]
 		group.Go(func() error {
-			return s.hosts[i].WriteLog(writing, h.Dir, s.Writes, func(second measure.WrittenSecond) bool { return s.add(&h.Writes, second) })
+			return s.Targets[i].Host.WriteLog(writing, h.Dir, s.Writes, func(second measure.WrittenSecond) bool { return s.add(&h.Writes, second) })
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -269,8 +263,8 @@ func setWithheld(h *preflight.Host, before, after *host.Sample) {
 // clocks reads the offsets of the hosts' clocks.
 func (s *surveying) clocks() {
 	for i, t := range s.Targets {
-		if provider, ok := t.Host.(host.ClockProvider); ok {
-			c := provider.Clock()
+		if remote, ok := t.Host.(host.Remote); ok {
+			c := remote.Clock()
 			h := &s.check.Hosts[i]
 			h.Ahead, h.AheadBound = new(c.Ahead), new(c.ErrorBound(measure.Now()))
 		}

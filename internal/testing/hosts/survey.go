@@ -8,17 +8,12 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // survey tests that the host measures its limits, its disk and the network, and leaves no file.
 func (s suite) survey(t *testing.T) {
-	h, ok := s.Host.(host.Surveyor)
-	if !ok {
-		t.Fatal("the host cannot be surveyed")
-	}
-	p, err := h.Limits(t.Context(), s.dir)
+	p, err := s.Limits(t.Context(), s.dir)
 	if err != nil || p.FileSystem == "" || p.FreeBytes == 0 || p.MemoryBytes == 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -28,7 +23,7 @@ func (s suite) survey(t *testing.T) {
 	}
 	w := probe.PacedWrites{Sizes: []int{2300, 4120}, Interval: 10 * time.Millisecond, Duration: 3 * time.Second}
 	var all []measure.WrittenSecond
-	err = h.WriteLog(t.Context(), dir, w, func(one measure.WrittenSecond) bool {
+	err = s.WriteLog(t.Context(), dir, w, func(one measure.WrittenSecond) bool {
 		all = append(all, one)
 		return len(all) < 2
 	})
@@ -37,18 +32,18 @@ func (s suite) survey(t *testing.T) {
 	}
 	s.isEmpty(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := h.WriteLog(ctx, dir, w, func(measure.WrittenSecond) bool { cancel(); return true }); err != nil {
+	if err := s.WriteLog(ctx, dir, w, func(measure.WrittenSecond) bool { cancel(); return true }); err != nil {
 		t.Errorf("canceled: %v", err)
 	}
 	s.isEmpty(t, dir)
-	if err := h.WriteLog(t.Context(), dir, probe.PacedWrites{}, func(measure.WrittenSecond) bool { return true }); err == nil {
+	if err := s.WriteLog(t.Context(), dir, probe.PacedWrites{}, func(measure.WrittenSecond) bool { return true }); err == nil {
 		t.Error("writes without a size were accepted")
 	}
-	e, err := h.Echo(t.Context())
+	e, err := s.Echo(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	trips, err := h.RoundTrips(t.Context(), e.Address, e.Token, 10)
+	trips, err := s.RoundTrips(t.Context(), e.Address, e.Token, 10)
 	if e.Close(); err != nil || len(trips.NS) != 10 {
 		t.Errorf("%+v, %v", trips, err)
 	}
