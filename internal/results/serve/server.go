@@ -264,8 +264,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	s.page(w, "list.html", &p)
 }
 
-// listSchema is the schema of the list of runs as JSON.
-const listSchema = "quorumbench/runs/1"
+// listSchema is the schema of the list of runs as JSON. The list holds summaries of runs, so its
+// schema differs from that of report.Runs.
+const listSchema = "quorumbench/summaries/1"
 
 func (s *Server) listJSON(w http.ResponseWriter, r *http.Request) {
 	runs := s.currentRuns(r.Context())

@@ -3,6 +3,10 @@ package golden
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -204,4 +208,33 @@ func faultAnswer(text string) string {
 	}
 	answer := fmt.Sprintf("read as: %s\n    recorded as: %s", load.Faults[0], recorded.Faults)
 	return strings.Join(append([]string{answer}, s.Warnings...), "\n    ")
+}
+
+// Each kind of JSON object has its own schema, which the code declares once.
+func TestEachSchemaHasOneDeclaration(t *testing.T) {
+	t.Parallel()
+	schema := regexp.MustCompile(`"quorumbench/([a-z-]+)/[0-9]*"`)
+	declared := map[string]string{}
+	for _, root := range []string{"../../../cmd", "../../../internal", "../../../tools"} {
+		must(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, found := range schema.FindAllSubmatch(source, -1) {
+				kind := string(found[1])
+				if first, exists := declared[kind]; exists {
+					t.Errorf("%s and %s declare a schema quorumbench/%s", first, path, kind)
+				}
+				declared[kind] = path
+			}
+			return nil
+		}))
+	}
+	if _, exists := declared["run"]; !exists || len(declared) < 8 {
+		t.Errorf("found only the schemas %v", declared)
+	}
 }
