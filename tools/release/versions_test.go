@@ -65,7 +65,7 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 	if err := errors.Join(os.Mkdir(run, 0o700), os.WriteFile(filepath.Join(run, "run.json"), []byte(`{"schema":"quorumbench/run/3"}`), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if got := refusal(t, dir, older, "report", "run"); strings.Count(got, "\n") != 1 || !strings.Contains(got, `its schema is "quorumbench/run/3", but this version of quorumbench reads "quorumbench/run/2"; use a newer version`) {
+	if got := refusal(t, dir, older, "report", "run"); strings.Count(got, "\n") != 1 || !strings.Contains(got, `its schema is "quorumbench/run/3" instead of "quorumbench/run/2"; read the run with the version of quorumbench that wrote it, or repeat it`) {
 		t.Errorf("the run directory: %s", got)
 	}
 }

@@ -194,7 +194,7 @@ func TestBadCalibrationIsExplained(t *testing.T) {
 		{"[]", "not the JSON of a calibration"},
 		{"{}", `its schema is "" instead of "quorumbench/calibration/1"`},
 		{`{"schema":"quorumbench/run/2"}`, "its schema is"},
-		{changed("calibration/1", "calibration/2"), "use a newer version"},
+		{changed("calibration/1", "calibration/2"), `its schema is "quorumbench/calibration/2" instead of "quorumbench/calibration/1"`},
 		{string(whole[:len(whole)/2]), "not the JSON of a calibration"},
 		{string(whole) + "{}", "there is text after the object"},
 		{changed(`"rounds": 3`, `"rounds": 0`), "numbers that no calibration can have"},

@@ -143,10 +143,10 @@ func TestRunFileSizeIsLimitedByItsTrials(t *testing.T) {
 		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "it is not the JSON of a run: it has more than 20,000 trials, the limit for a run",
 		head + `{"schema":"` + TrialSchema + `"}`:      "it is not the JSON of a run: unexpected EOF",
 		`{"schema":"` + RunSchema + `","Trials":[{}]}`: `trial 1: its schema is "" instead of "quorumbench/trial/2"`,
-		`{"trials":[]}`: `its schema is "" instead of "quorumbench/run/2"`,
+		`{"trials":[]}`: `its schema is "" instead of "quorumbench/run/2"; read the run with the version of quorumbench that wrote it, or repeat it`,
 		`{"schema":"` + RunSchema + `","trials":{}}`:                       "it is not the JSON of a run: the list of trials begins with { instead of [",
 		`{"schema":"` + RunSchema + `"} {}`:                                "it is not the JSON of a run: there is text after the object",
-		`{"schema":"quorumbench/run/9","trials":[{"number":"of another"}]`: `its schema is "quorumbench/run/9", but this version of quorumbench reads "quorumbench/run/2"; use a newer version`,
+		`{"schema":"quorumbench/run/9","trials":[{"number":"of another"}]`: `its schema is "quorumbench/run/9" instead of "quorumbench/run/2"; read the run with the version of quorumbench that wrote it, or repeat it`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%.80s: %v, not %s", text, err, want)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -58,29 +56,12 @@ func (r *Run) makePrintable() {
 	r.Scenario = source
 }
 
-// checkSchema returns an error if the schema `actual` differs from `expected`. The error includes a
-// remedy.
+// checkSchema returns an error if the schema `actual` differs from `expected`.
 func checkSchema(actual, expected string) error {
-	kind, known := splitSchema(expected)
-	gotKind, version := splitSchema(actual)
-	switch {
-	case gotKind != kind || version < 1:
+	if actual != expected {
 		return fmt.Errorf("its schema is %q instead of %q", actual, expected)
-	case version > known:
-		return fmt.Errorf("its schema is %q, but this version of quorumbench reads %q; use a newer version", actual, expected)
-	case version < known:
-		return fmt.Errorf("its schema is %q, but this version of quorumbench reads %q; use the older version that wrote it, or repeat the run", actual, expected)
 	}
 	return nil
-}
-
-func splitSchema(s string) (kind string, version int) {
-	i := strings.LastIndexByte(s, '/')
-	n, err := strconv.Atoi(s[i+1:])
-	if i < 0 || err != nil {
-		return s, 0
-	}
-	return s[:i], n
 }
 
 func (r *Run) addProblem(format string, args ...any) {

@@ -135,7 +135,10 @@ func checkRunSchema(value json.RawMessage) error {
 			return notRunError(err)
 		}
 	}
-	return checkSchema(schema, RunSchema)
+	if err := checkSchema(schema, RunSchema); err != nil {
+		return fmt.Errorf("%w; read the run with the version of quorumbench that wrote it, or repeat it", err)
+	}
+	return nil
 }
 
 // decodeTrials reads the list of trials. It increases the allowance for each trial.

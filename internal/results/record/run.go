@@ -17,10 +17,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The schemas that this package writes. It reads no other schemas.
+// The schemas of run.json and of the trials in it. This package writes and reads no other schemas.
+// If the meaning of a key changes, schemaNumber increases.
 const (
-	RunSchema   = "quorumbench/run/2"
-	TrialSchema = "quorumbench/trial/2"
+	schemaNumber = "2"
+	RunSchema    = "quorumbench/run/" + schemaNumber
+	TrialSchema  = "quorumbench/trial/" + schemaNumber
 )
 
 // State is the progress of a run or a trial.
