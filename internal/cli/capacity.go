@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -191,9 +190,9 @@ func (a *commandLine) bufferStdin(args []string) (rewind func(), err error) {
 	if len(args) == 0 || args[0] != "-" {
 		return func() {}, nil
 	}
-	text, err := io.ReadAll(a.Stdin)
+	text, err := a.readScenario()
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
+		return nil, err
 	}
 	rewind = func() { a.Stdin = bytes.NewReader(text) }
 	rewind()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -39,26 +40,34 @@ editors complete and check the file. Existing files are never overwritten.`,
 	}
 }
 
+// maxSchema is the maximum size of an existing schema in bytes. It is far larger than our schema.
+const maxSchema = 4 << 20
+
 // writeFirstScenario writes the first scenario to a file that does not exist yet, and the schema to
 // the same folder.
 func (a *commandLine) writeFirstScenario(path string) error {
-	if err := createFile(path, []byte(firstScenario)); err != nil {
-		return err
-	}
-	a.Printf("Wrote %s.\n", path)
 	schema, err := scenario.Schema(a.Catalog)
 	if err != nil {
 		return err
 	}
 	schemaPath := filepath.Join(filepath.Dir(path), scenario.SchemaFile)
-	switch existing, err := os.ReadFile(schemaPath); { // #nosec G304 -- in the folder that the user named
-	case err == nil && !bytes.Equal(existing, schema):
-		a.Printf("Kept %s, which has other contents; quorumbench run --schema prints the current schema.\n", schemaPath)
-	case err != nil:
+	existing, err := files.Read(schemaPath, maxSchema)
+	_, missing := os.Lstat(schemaPath)
+	if err != nil && missing == nil {
+		return command.Usage("cannot compare the existing schema: %w; move or remove %s", err, schemaPath)
+	}
+	if err := createFile(path, []byte(firstScenario)); err != nil {
+		return err
+	}
+	a.Printf("Wrote %s.\n", path)
+	switch {
+	case missing != nil:
 		if err := createFile(schemaPath, schema); err != nil {
 			return err
 		}
 		a.Printf("Wrote %s, with which editors complete and check scenario files.\n", schemaPath)
+	case !bytes.Equal(existing, schema):
+		a.Printf("Kept %s, which has other contents; quorumbench run --schema prints the current schema.\n", schemaPath)
 	}
 	a.Printf("Try: quorumbench run --validate %s; quorumbench run %[1]s\n", path)
 	return nil

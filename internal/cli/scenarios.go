@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -104,9 +103,9 @@ func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenari
 		name = args[0]
 	}
 	if name == "-" {
-		text, err := io.ReadAll(a.Stdin)
+		text, err := a.readScenario()
 		if err != nil {
-			return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
+			return nil, err
 		}
 		return scenario.Parse("standard-input", text, a.Catalog, o)
 	}
@@ -118,6 +117,15 @@ func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenari
 		err = fmt.Errorf("%w%s", err, nearestScenario(name))
 	}
 	return s, err
+}
+
+// readScenario reads the text of a scenario from standard input.
+func (a *commandLine) readScenario() ([]byte, error) {
+	text, err := scenario.ReadText(a.Stdin)
+	if err != nil {
+		return nil, command.Usage("cannot read the scenario from standard input: %w", err)
+	}
+	return text, nil
 }
 
 // nearestScenario returns the last part of an error about a missing file or scenario. This part

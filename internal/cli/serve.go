@@ -16,6 +16,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/results/serve"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -138,7 +139,7 @@ func (f *serveFlags) options() (o serve.Options, certificates *tls.Config, err e
 		}
 	}
 	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		pair, err := load.KeyPair(f.cert, f.key)
 		if err != nil {
 			return o, nil, command.Usage("--cert and --key: cannot read the certificate %s with the key %s: %w", f.cert, f.key, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/quorumbench/quorumbench/internal/files"
@@ -33,6 +34,10 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 	}
 	return Parse(path, data, c, o)
 }
+
+// ReadText reads the text of a scenario, for example from standard input. It returns an error if the
+// text is larger than a scenario may be.
+func ReadText(in io.Reader) ([]byte, error) { return files.ReadAll(in, maxFile) }
 
 // Parse parses a scenario from data. The parameter name is the name of the file in errors. If the
 // file does not set the scenario's name, the base name of the file is used. Errors in data have

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // kubeconfig contains the supported parts of a kubeconfig file. After the file was read, all paths
@@ -153,8 +155,12 @@ func loadKubeconfigs(file string) (*kubeconfig, error) {
 	return all, nil
 }
 
+// maxFile is the maximum size in bytes of a kubeconfig, and of a file with a certificate, a key or a
+// token. It is far larger than any real file of this kind.
+const maxFile = 4 << 20
+
 func readKubeconfig(path string) (*kubeconfig, error) {
-	b, err := os.ReadFile(path)
+	b, err := files.Read(path, maxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +255,7 @@ func podAccess(account string) *access {
 		cluster: clusterInfo{Server: "https://" + net.JoinHostPort(host, port), CAFile: account + "ca.crt"},
 		user:    user{TokenFile: account + "token"}, namespace: os.Getenv("POD_NAMESPACE"),
 	}
-	if b, err := os.ReadFile(account + "namespace"); err == nil && a.namespace == "" {
+	if b, err := files.Read(account+"namespace", maxFile); err == nil && a.namespace == "" {
 		a.namespace = strings.TrimSpace(string(b))
 	}
 	if a.namespace == "" {

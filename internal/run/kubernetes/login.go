@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // login authenticates us to an API server, with request headers or with a TLS certificate.
@@ -71,7 +73,7 @@ func newLogin(a *access) (*login, error) {
 // certificate authority itself.
 func (c *clusterInfo) readCA() (err error) {
 	if len(c.CA) == 0 && c.CAFile != "" {
-		c.CA, err = os.ReadFile(c.CAFile)
+		c.CA, err = files.Read(c.CAFile, maxFile)
 	}
 	return err
 }
@@ -82,12 +84,12 @@ func (l *login) certificate() (*tls.Certificate, error) {
 	u, err := &l.user, error(nil)
 	cert, key := []byte(u.Cert), []byte(u.Key)
 	if len(cert) == 0 && u.CertFile != "" {
-		if cert, err = os.ReadFile(u.CertFile); err != nil {
+		if cert, err = files.Read(u.CertFile, maxFile); err != nil {
 			return nil, err
 		}
 	}
 	if len(key) == 0 && u.KeyFile != "" {
-		if key, err = os.ReadFile(u.KeyFile); err != nil {
+		if key, err = files.Read(u.KeyFile, maxFile); err != nil {
 			return nil, err
 		}
 	}
@@ -109,7 +111,7 @@ func (l *login) authorize(ctx context.Context, h http.Header) error {
 	u := &l.user
 	token := u.Token
 	if u.TokenFile != "" { // read at each call, because the file may have been renewed
-		b, err := os.ReadFile(u.TokenFile)
+		b, err := files.Read(u.TokenFile, maxFile)
 		if err != nil {
 			return err
 		}
@@ -225,8 +227,8 @@ func (e *execLogin) run(ctx context.Context) (*credential, error) {
 		command.Env = append(command.Env, v.Name+"="+v.Value)
 	}
 	command.Env = append(command.Env, "KUBERNETES_EXEC_INFO="+string(info))
-	var stderrText bytes.Buffer
-	command.Stdout, command.Stderr = &stderrText, os.Stderr
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, os.Stderr
 	if interactive {
 		command.Stdin = os.Stdin
 	}
@@ -237,7 +239,7 @@ func (e *execLogin) run(ctx context.Context) (*credential, error) {
 		return nil, err
 	}
 	c := &credential{}
-	switch err := json.Unmarshal(stderrText.Bytes(), c); {
+	switch err := json.Unmarshal(output.Bytes(), c); {
 	case err != nil:
 		return nil, fmt.Errorf("the output is not an ExecCredential: %w", err)
 	case c.APIVersion != e.plugin.APIVersion:

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -117,6 +119,35 @@ users: [{name: u, user: `+user+`}]
 `)
 		if got := firstResponse(t, Options{Kubeconfig: path}); !strings.Contains(got, want) || !strings.HasPrefix(want, "the ") && strings.HasPrefix(want, "Bearer") && got != want+" in /api/v1/namespaces/n/pods" {
 			t.Errorf("%s: %q, and not %q", user, got, want)
+		}
+	}
+}
+
+// A kubeconfig, and each file that it names, must be a regular file of limited size.
+func TestOnlyRegularFilesOfLimitedSizeAreRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "folder"), 0o700), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(write(t, dir, "large", ""), maxFile+1); err != nil {
+		t.Fatal(err)
+	}
+	for name, reason := range map[string]string{
+		"folder": "it is a folder and not a regular file", "pipe": "it is a pipe and not a regular file", "large": "it is larger than 4 MiB, the limit for such a file",
+	} {
+		bad := filepath.Join(dir, name)
+		want := "read " + bad + ": " + reason
+		if got := firstResponse(t, Options{Kubeconfig: bad}); got != "cannot use the kubeconfig: "+want {
+			t.Errorf("the kubeconfig %s: %q", bad, got)
+		}
+		for _, fields := range [][2]string{
+			{"certificate-authority: " + name, ""}, {"", "client-certificate: " + name}, {"", "client-key: " + name}, {"", "tokenFile: " + name},
+		} {
+			path := write(t, dir, "config", "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1', "+fields[0]+"}}]\n"+
+				"contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\nusers: [{name: u, user: {"+fields[1]+"}}]\n")
+			if got := firstResponse(t, Options{Kubeconfig: path}); !strings.HasSuffix(got, want) {
+				t.Errorf("%s: %q does not end with %q", fields, got, want)
+			}
 		}
 	}
 }
