@@ -108,7 +108,7 @@ func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario,
 	}
 	o := scenario.Options{Store: name, Version: version, Assignments: []scenario.Assignment{{Key: "faults", Value: whole}}}
 	for _, setting := range []struct{ flag, key, value string }{
-		{"rate", "rate", strconv.FormatFloat(f.rate, 'g', -1, 64)},
+		{"rate", "rate", text.FormatNumber(f.rate)},
 		{"clients", "connections", strconv.Itoa(f.clients)},
 		{"clients", "clients", strconv.Itoa(f.clients)},
 		{"duration", "duration", f.duration.String()},
@@ -153,7 +153,7 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 	err = a.check(ctx, &f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
 		if t.State == record.Interrupted {
 			if f.format == "text" {
-				a.Printf("INTERRUPTED after %.1f s: %s of %s operations succeeded\n", t.Seconds, text.Count(t.Operations), text.Count(t.Due))
+				a.Printf("INTERRUPTED after %s: %s of %s operations succeeded\n", text.FixedSeconds(t.Seconds, 1), text.Count(t.Operations), text.Count(t.Due))
 			}
 			return nil
 		}

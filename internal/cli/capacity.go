@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -123,7 +122,7 @@ func (f *capacityFlags) check() error {
 		return command.Usage("--max-rate must be from %d to %d, not %g", search.MinRate, scenario.MaxRate, f.maxRate)
 	case f.over.searchesParameter(): // f.parameter checks --from, because the bounds depend on the scenario
 	case !(f.firstRate >= search.MinRate) || f.firstRate > f.maxRate:
-		return command.Usage("--from must be from %d to %s (the highest rate to try), not %g", search.MinRate, strconv.FormatFloat(f.maxRate, 'f', -1, 64), f.firstRate)
+		return command.Usage("--from must be from %d to %s (the highest rate to try), not %g", search.MinRate, text.FormatNumber(f.maxRate), f.firstRate)
 	case f.isGiven("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
 		return command.Usage("--warm-up must be from 0 to %s (the time limit --until), not %s", f.until, f.warmUp)
 	}

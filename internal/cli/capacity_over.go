@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/search"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // overFlag is the value of --over: a parameter and the values for which the search runs. Without
@@ -159,7 +160,7 @@ func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*s
 		if value >= p.Min && value <= p.Max {
 			return nil
 		}
-		return command.Usage("%s must be from %s to %s (the limits for %s in this scenario), not %s", flag, p.Text(p.Min), p.Text(p.Max), p.Key, application.Format(value))
+		return command.Usage("%s must be from %s to %s (the limits for %s in this scenario), not %s", flag, p.Text(p.Min), p.Text(p.Max), p.Key, text.FormatNumber(value))
 	}
 	if f.isGiven("max-value") {
 		if err := within("--max-value", f.maxValue); err != nil {

@@ -287,7 +287,7 @@ func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 			return l, command.Usage("--data-dir: the folder %s does not exist on this machine; give a member's data folder, or remove the flag", f.Cluster.DataDir)
 		}
 	}
-	f.preset.SetDerived("rate", strconv.FormatFloat(l.Rate, 'g', -1, 64))
+	f.preset.SetDerived("rate", text.FormatNumber(l.Rate))
 	f.preset.SetDerived("max-in-flight", strconv.Itoa(l.Clients))
 	f.preset.SetDerived("duration", f.duration.String())
 	return l, nil

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,7 +64,7 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 	case duration < time.Second || duration > scenario.MaxDuration:
 		return command.Usage("--duration must be from 1s to %s, not %s", text.FormatDuration(scenario.MaxDuration), text.FormatDuration(duration))
 	}
-	f.preset.SetDerived("rate", strconv.FormatFloat(rate, 'g', -1, 64))
+	f.preset.SetDerived("rate", text.FormatNumber(rate))
 	f.preset.SetDerived("duration", duration.String())
 	s, err := f.scenario(a, memberConnections)
 	if err != nil {

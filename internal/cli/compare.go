@@ -168,7 +168,7 @@ func (m *margin) Set(s string) error {
 }
 
 // String implements pflag.Value.
-func (m *margin) String() string { return fmt.Sprintf("%g%%", 100*float64(*m)) }
+func (m *margin) String() string { return text.FormatShare(float64(*m)) }
 
 // Type implements pflag.Value.
 func (m *margin) Type() string { return "SHARE" }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -179,7 +178,7 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Consistency, b.Consistency))
 	})
 	t.Notes = append(t.Notes, fmt.Sprintf("The load replays %s (%s to %s, recorded at %s) at %s times the recorded speed. The keys are the recorded keys; the sizes are mean values.",
-		filepath.Base(path), text.Plural(p.Calls(), "call"), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339), strconv.FormatFloat(f.speed, 'g', -1, 64)))
+		filepath.Base(path), text.Plural(p.Calls(), "call"), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339), text.FormatNumber(f.speed)))
 	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.CAS }) {
 		t.Notes = append(t.Notes, "The operation cas stands for all recorded transactions with conditions.")
 	}

@@ -3,6 +3,8 @@ package measure
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Machine describes a machine. Unknown fields are empty or null.
@@ -28,7 +30,7 @@ func (m *Machine) Difference(earlier *Machine) string {
 		if m.CPULimit == nil {
 			return "no limit"
 		}
-		return strconv.FormatFloat(*m.CPULimit, 'g', -1, 64)
+		return text.FormatNumber(*m.CPULimit)
 	}
 	for _, d := range []struct{ what, was, is string }{
 		{"the name", earlier.Name, m.Name}, {"the system", earlier.System, m.System}, {"the kernel", earlier.Kernel, m.Kernel},

@@ -88,5 +88,5 @@ func settingText(u application.Unit, v float64) string {
 	case application.Integer, application.Bytes:
 		return fmt.Sprintf("%.0f", v)
 	}
-	return application.Format(v)
+	return text.FormatNumber(v)
 }

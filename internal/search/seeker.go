@@ -128,7 +128,7 @@ func (s *seeker) next(previous *record.Trial, number int) (*scenario.Trial, erro
 // nameRate returns a rate with five significant digits and without an exponent.
 func nameRate(rate float64) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 5, 64), 64) // cannot fail, because the text was just formatted
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
+	return text.FormatNumber(rounded)
 }
 
 // parameterTrial returns the trial for the parameter's value in the current plan. number is the

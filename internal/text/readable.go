@@ -88,6 +88,11 @@ func MeasuredSeconds(s float64) string {
 	return number + " " + unit
 }
 
+// FixedSeconds formats a time in seconds with the given number of decimals, for example 0.50 s.
+func FixedSeconds(s float64, decimals int) string {
+	return strconv.FormatFloat(s, 'f', decimals, 64) + " s"
+}
+
 // Milliseconds formats nanoseconds as a number of milliseconds.
 func Milliseconds(ns float64, decimals int) string {
 	return strconv.FormatFloat(ns/1e6, 'f', decimals, 64)

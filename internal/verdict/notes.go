@@ -124,7 +124,7 @@ func notes(f *Figures) []string {
 		list = append(list, faultNote(f))
 	}
 	if f.HistoryShare >= minHistoryShare {
-		list = append(list, fmt.Sprintf("The history caused %.0f %% of the writes to the members' disk in the window. Put the run directory on another disk.", 100*f.HistoryShare))
+		list = append(list, fmt.Sprintf("The history caused %s of the writes to the members' disk in the window. Put the run directory on another disk.", text.Percent(f.HistoryShare, 0)))
 	}
 	if n := f.Events.Resubscribed; n > 0 {
 		list = append(list, fmt.Sprintf("Watchers were re-created %s after they had lost their connection.", text.Plural(n, "time")))

@@ -83,12 +83,12 @@ func R4LittlesLaw(f *Figures) finding {
 	tolerance := clients * (MaxLittleDeviation + f.LongestNS/window)
 	resting := f.MeanResting
 	if busy := f.TotalNS/window + resting; math.Abs(busy-clients) > tolerance {
-		return invalid("the figures imply %.4g busy clients (%.0f operations/s × %s), but the load has %d clients; the numbers differ by more than %.0f %%",
-			busy, float64(f.Due)/f.Seconds, text.Duration(f.TotalNS/float64(f.Due)), f.Clients, 100*MaxLittleDeviation)
+		return invalid("the figures imply %.4g busy clients (%.0f operations/s × %s), but the load has %d clients; the numbers differ by more than %s",
+			busy, float64(f.Due)/f.Seconds, text.Duration(f.TotalNS/float64(f.Due)), f.Clients, text.Percent(MaxLittleDeviation, 0))
 	}
 	if f.MeanInFlight > 0 && math.Abs(f.MeanInFlight+resting-clients) > tolerance {
-		return invalid("on average, %.4g operations were in flight and %.4g clients rested after a refusal, but the load has %d clients; the numbers differ by more than %.0f %%",
-			f.MeanInFlight, resting, f.Clients, 100*MaxLittleDeviation)
+		return invalid("on average, %.4g operations were in flight and %.4g clients rested after a refusal, but the load has %d clients; the numbers differ by more than %s",
+			f.MeanInFlight, resting, f.Clients, text.Percent(MaxLittleDeviation, 0))
 	}
 	return noFinding()
 }

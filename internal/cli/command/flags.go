@@ -127,7 +127,7 @@ func (f Flags) Seed(name string, target *uint64, help string) {
 
 // Number registers a flag whose value is a number, with or without decimals.
 func (f Flags) Number(name string, target *float64, kind, help string) {
-	Value(f, name, target, kind, text.ParseNumber, func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }, help)
+	Value(f, name, target, kind, text.ParseNumber, text.FormatNumber, help)
 }
 
 // Size registers a flag whose value is a number of bytes, such as 1KiB.

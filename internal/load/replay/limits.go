@@ -107,7 +107,7 @@ func (l *limits) addBytes(bytes int) error {
 func (l *limits) checkLength(first, last int64) error {
 	if seconds := float64(last-first) / l.speed / 1e9; seconds > scenario.MaxDuration.Seconds() {
 		return fmt.Errorf("%s takes %s hours to replay at a --speed of %s, but a load can last at most %.0f hours; set a higher --speed",
-			l.path, strconv.FormatFloat(math.Ceil(seconds/3600), 'f', 0, 64), strconv.FormatFloat(l.speed, 'g', -1, 64), scenario.MaxDuration.Hours())
+			l.path, strconv.FormatFloat(math.Ceil(seconds/3600), 'f', 0, 64), text.FormatNumber(l.speed), scenario.MaxDuration.Hours())
 	}
 	return nil
 }

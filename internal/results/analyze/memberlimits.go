@@ -94,8 +94,8 @@ func processors(m *MemberMetrics) *Cause {
 		return nil
 	}
 	share := used / (m.Seconds * cores)
-	return causeIfExceeded(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f CPUs (%.1f s in %.1f s; limit %s)",
-		m.Name, text.Share(min(share, 1)), cores, used, m.Seconds, text.Share(limitBusy)))
+	return causeIfExceeded(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f CPUs (%s in %s; limit %s)",
+		m.Name, text.Share(min(share, 1)), cores, text.FixedSeconds(used, 1), text.FixedSeconds(m.Seconds, 1), text.Share(limitBusy)))
 }
 
 // roundTrips checks the network between the load generator and a member. It uses the times of TCP

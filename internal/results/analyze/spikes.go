@@ -212,11 +212,8 @@ func eventWithTime(e *Events, opened time.Time) string {
 			words += " (" + durationText(e.Longest.Duration) + ")"
 		}
 	}
-	return words + " at " + secondText(e.Longest.Time.Sub(opened).Seconds())
+	return words + " at " + text.FixedSeconds(e.Longest.Time.Sub(opened).Seconds(), 1)
 }
-
-// secondText formats a time since the start of the window in seconds, with one decimal.
-func secondText(s float64) string { return fmt.Sprintf("%.1f s", s) }
 
 // leaderAt returns the name of the member that had most recently become leader at the given time,
 // as far as known.

@@ -68,7 +68,7 @@ func (p *Profile) Lines() []string {
 	if p.HotShare > hotKeyShare+0.1 {
 		say("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", hotKeyShare, strconv.FormatFloat(min(p.HotShare, 1), 'f', 2, 64))
 	} else {
-		say("    distribution: uniform # the most used 20 %% of the keys received %s of the calls", percent(p.HotShare))
+		say("    distribution: uniform # the most used 20 %% of the keys received %s of the calls", text.Percent(p.HotShare, 0))
 	}
 	if p.hasKind(kv.Range, kv.TxnGet) {
 		say("    range-limit: %d # median number of keys per range in the recording; 99th percentile %d", min(max(p.Read.Percentile(50), 1), maxRead), p.Read.Percentile(99))
@@ -177,5 +177,3 @@ func number(x float64) string {
 	}
 	return strconv.FormatFloat(x, 'f', digits, 64)
 }
-
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) + " %" }

@@ -26,7 +26,7 @@ func perfParts(out layout, c *analyze.PerfCheck, verbose bool) {
 	case t.State == record.Interrupted && t.Seconds == 0:
 		out.addLines("INTERRUPTED before one second was measured")
 	case t.State == record.Interrupted:
-		out.addLines(fmt.Sprintf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs", t.Seconds, t.PerSecond, c.Slowest))
+		out.addLines(fmt.Sprintf("INTERRUPTED after %s: %.0f writes/s, slowest %fs", text.FixedSeconds(t.Seconds, 1), t.PerSecond, c.Slowest))
 	default:
 		perfResult(out, c, verbose)
 	}
@@ -148,7 +148,7 @@ func scaleParts(out layout, c *analyze.ScaleCheck, verbose bool) {
 	cleanupParts(out, t.Cleanup)
 	switch {
 	case t.State == record.Interrupted:
-		out.addLines(fmt.Sprintf("INTERRUPTED after %.1f s: %s keys were written", t.Seconds, text.Count(t.Operations)))
+		out.addLines(fmt.Sprintf("INTERRUPTED after %s: %s keys were written", text.FixedSeconds(t.Seconds, 1), text.Count(t.Operations)))
 	case len(c.Members) > 0:
 		scaleResult(out, c, verbose)
 	}
@@ -169,7 +169,7 @@ func scaleResult(out layout, c *analyze.ScaleCheck, verbose bool) {
 	if first.Memory.Increase() < 0 {
 		out.addLines(fmt.Sprintf("Member %s uses less memory than before the load, because it released memory that earlier work had used. So this figure does not show how much memory the keys need. Restart the member, then repeat the check.", first.Name))
 	}
-	out.addLines(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
+	out.addLines(fmt.Sprintf("%s keys in %s: %s", text.Count(t.Operations), text.FixedSeconds(t.Seconds, 1), text.PerSecond(t.PerSecond)))
 	out.addLines(fmt.Sprintf("Service time: %s", t.ServiceTime.PercentilesText()))
 	if verbose {
 		out.addLines(fmt.Sprintf("Slowest %s, mean %s", t.ServiceTime.Max.Text(), t.ServiceTime.Mean.Text()))

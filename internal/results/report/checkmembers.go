@@ -22,7 +22,7 @@ func membersParts(out layout, c *analyze.MembersCheck) {
 	t := c.Trial
 	cleanupParts(out, t.Cleanup)
 	if t.State == record.Interrupted {
-		out.addLines(fmt.Sprintf("INTERRUPTED after %.1f s", t.Seconds))
+		out.addLines("INTERRUPTED after " + text.FixedSeconds(t.Seconds, 1))
 		return
 	}
 	times := &Table{Columns: []analyze.Column{

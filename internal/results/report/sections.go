@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -212,9 +211,9 @@ func LostConnectionLines(t *record.Trial) (lines []string) {
 		l := b.Connections
 		line := fmt.Sprintf("%s lost %s", b.Name, text.Plural(uint64(max(l.Lost, 0)), "connection"))
 		if l.LostAt != nil {
-			line += fmt.Sprintf(" (%d of %d remained), from %s after the start of the window until ", l.Fewest, l.AtOpening, moment(*l.LostAt))
+			line += fmt.Sprintf(" (%d of %d remained), from %s after the start of the window until ", l.Fewest, l.AtOpening, text.FixedSeconds(*l.LostAt, 2))
 			if l.BackAt != nil {
-				line += moment(*l.BackAt)
+				line += text.FixedSeconds(*l.BackAt, 2)
 			} else {
 				line += "its end"
 			}
@@ -223,9 +222,6 @@ func LostConnectionLines(t *record.Trial) (lines []string) {
 	}
 	return lines
 }
-
-// moment formats a time in the window with a resolution of 10 ms.
-func moment(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 2, 64) + " s" }
 
 // lossEffectText describes the throughput while connections were lost, and each member's share of
 // it.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // text describes a violation: one line for each operation, and a line that explains the violation.
@@ -307,5 +308,5 @@ func ofRevision(mod int64) string {
 
 // clock formats a time in the history.
 func clock(ns int64) string {
-	return fmt.Sprintf("%.6f s", time.Duration(ns).Seconds())
+	return text.FixedSeconds(time.Duration(ns).Seconds(), 6)
 }

@@ -50,7 +50,7 @@ func spikesOf(t *record.Trial) (out []spike, note string) {
 
 func spikeText(s *analyze.Spike) string {
 	worst := s.Worst.Text()
-	words := fmt.Sprintf("%.1f s: %s %s instead of %s, for %s", s.From, s.Percentile, worst, s.Usual.Text(), text.Seconds(float64(s.Seconds)))
+	words := fmt.Sprintf("%s: %s %s instead of %s, for %s", text.FixedSeconds(s.From, 1), s.Percentile, worst, s.Usual.Text(), text.Seconds(float64(s.Seconds)))
 	if s.Errors > 0 {
 		words += ", " + text.Plural(s.Errors, "error")
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -192,9 +191,6 @@ func (d *Definition) OutOfBounds(s Settings) *Parameter {
 	}
 	return nil
 }
-
-// Format formats a number for sentences and for Phrase.
-func Format(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // Profile describes the average load that an application generates. Reports, thresholds and
 // warnings use it instead of the actual calls.

@@ -120,7 +120,7 @@ func (c *config) check() (parameter, why string) {
 	case c.clients*c.servicesPerClient > maxWatchedInstances/c.instances:
 		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> must be at most %d", maxWatchedInstances)
 	case c.health > 0 && c.churn*minMeanLifetime.Seconds() > float64(c.initial()):
-		return healthKey, fmt.Sprintf("with an <instance-churn> of %s, the %d instances live for less than %v on average, which is too short for health changes; reduce <instance-churn>, add instances, or set <health-changes> to 0", application.Format(c.churn), c.initial(), minMeanLifetime)
+		return healthKey, fmt.Sprintf("with an <instance-churn> of %s, the %d instances live for less than %v on average, which is too short for health changes; reduce <instance-churn>, add instances, or set <health-changes> to 0", text.FormatNumber(c.churn), c.initial(), minMeanLifetime)
 	}
 	return "", ""
 }
@@ -128,5 +128,5 @@ func (c *config) check() (parameter, why string) {
 func (c *config) phrase() string {
 	return fmt.Sprintf("%s with %s each, %s that use %s each, %[5]s instances/s added, %[5]s instances/s removed",
 		text.Plural(uint64(c.services), "service"), text.Plural(uint64(c.instances), "instance"),
-		text.Plural(uint64(c.clients), "client"), text.Plural(uint64(c.servicesPerClient), "service"), application.Format(c.churn))
+		text.Plural(uint64(c.clients), "client"), text.Plural(uint64(c.servicesPerClient), "service"), text.FormatNumber(c.churn))
 }

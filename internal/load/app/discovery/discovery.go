@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Names of the applications in scenario files.
@@ -71,7 +72,7 @@ func (a Application) Phrase(s application.Settings) string {
 	c := newConfig(a.Catalog, s, 0)
 	words := c.phrase()
 	if a.Catalog {
-		words += fmt.Sprintf(", %s instances/s that become critical and recover", application.Format(c.health))
+		words += fmt.Sprintf(", %s instances/s that become critical and recover", text.FormatNumber(c.health))
 	}
 	return words
 }

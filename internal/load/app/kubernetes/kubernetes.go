@@ -72,7 +72,7 @@ func (Application) Script(setup app.Setup) app.Script { return New(setup) }
 
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {
-	churn := application.Format(s[churnKey])
+	churn := text.FormatNumber(s[churnKey])
 	return text.Plural(uint64(s.Int(nodesKey)), "node") + " with " + text.Plural(uint64(s.Int(podsKey)), "pod") +
 		" each, " + churn + " pods/s created, " + churn + " pods/s removed"
 }

@@ -268,7 +268,7 @@ func (l *Ladder) findKnee() {
 	}
 	switch {
 	case last == len(places)-1:
-		l.NoKneeReason = fmt.Sprintf("No knee: at the last step, %s, the ratio of throughput to mean time is within %.0f %% of its highest value. The knee is at or above this step; try higher loads.", l.Steps[places[last]].Load, 100*stats.Margin)
+		l.NoKneeReason = fmt.Sprintf("No knee: at the last step, %s, the ratio of throughput to mean time is within %s of its highest value. The knee is at or above this step; try higher loads.", l.Steps[places[last]].Load, text.Percent(stats.Margin, 0))
 		return
 	case first == 0:
 		l.NoKneeReason = fmt.Sprintf("No knee: above the first step, %s, the mean time grows faster than the throughput. The knee is at or below this step; try lower loads.", l.Steps[places[0]].Load)
