@@ -22,8 +22,8 @@ const (
 	EndedPrecise    EndReason = "precise" // every figure is precise
 	EndedTime       EndReason = "time"    // another round would have exceeded the time limit
 	EndedMaxRepeats EndReason = "most"    // the limit on repeats was reached
-	// EndedHopeless means that a figure cannot become precise. Either it has no valid repeat, or it
-	// is missing in one of the repeats.
+	// EndedHopeless means that a figure cannot become precise. Either it has no repeat that counts,
+	// or it is missing in one of the repeats.
 	EndedHopeless EndReason = "hopeless"
 	// EndedDisturbed means that more repeats cannot make the remaining figures precise, because
 	// disturbances may have changed these figures by more than Precision.

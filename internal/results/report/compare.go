@@ -63,7 +63,7 @@ func comparisonParts(out layout, c *compare.Comparison) {
 	out.heading(comparisonHead(c))
 	out.blank()
 	if len(c.Pairs) == 0 {
-		out.addLines("No trial has a valid repeat on both sides. Repeat the runs on a quieter machine.")
+		out.addLines("No trial has a repeat that counts on both sides. Repeat the runs on a quieter machine.")
 		out.addLines(omittedLines(c)...)
 		return
 	}
@@ -175,10 +175,10 @@ func omittedLines(c *compare.Comparison) (lines []string) {
 		lines = append(lines, "Not used: "+strings.Join(c.LeftOut, "; ")+".")
 	}
 	if len(c.OnlyNew) > 0 {
-		lines = append(lines, "Trials without a valid repeat in the baseline: "+strings.Join(c.OnlyNew, ", ")+".")
+		lines = append(lines, "Trials without a repeat that counts in the baseline: "+strings.Join(c.OnlyNew, ", ")+".")
 	}
 	if len(c.OnlyBase) > 0 {
-		lines = append(lines, "Trials with valid repeats only in the baseline: "+strings.Join(c.OnlyBase, ", ")+".")
+		lines = append(lines, "Trials without a repeat that counts here: "+strings.Join(c.OnlyBase, ", ")+".")
 	}
 	return lines
 }

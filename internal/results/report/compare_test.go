@@ -247,13 +247,13 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 			t.Errorf("%s: %v and %v are compared, not %v: %+v", p.Name, rounds(p.New), rounds(p.Base), want, p.Figures[0])
 		}
 	}
-	const more = "1 more (the other side has no valid repeat in the same round)"
+	const more = "1 more (the other side has no repeat that counts in the same round)"
 	for _, want := range []string{"put-64 here, " + more, "put-64 in the baseline, " + more, "put-256 in the baseline, 4" + more[1:]} {
 		if !slices.Contains(c.LeftOut, want) {
 			t.Errorf("%q is not in %q", want, c.LeftOut)
 		}
 	}
-	const beware = "Warning: 33 % of the repeats of put-256 are not valid here, and 0 % in the baseline. The difference under test may itself cause the disturbance."
+	const beware = "Warning: 33 % of the repeats of put-256 do not count here, and 0 % in the baseline. The difference under test may itself cause the disturbance."
 	if len(c.Differences) != 1 || c.Differences[0] != beware {
 		t.Errorf("the warnings are %q", c.Differences)
 	}
@@ -278,7 +278,7 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(c.Differences, func(d string) bool {
-		return strings.HasPrefix(d, "Warning: 100 % of the repeats of put-256 are not valid here, and 0 % in the baseline.")
+		return strings.HasPrefix(d, "Warning: 100 % of the repeats of put-256 do not count here, and 0 % in the baseline.")
 	}) {
 		t.Errorf("there is no warning about uneven repeats: %q", c.Differences)
 	}
@@ -375,7 +375,7 @@ func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Not used: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
-		"Trials without a valid repeat in the baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
+		"Trials without a repeat that counts in the baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
@@ -471,7 +471,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
-	const want = "No trial has a valid repeat on both sides. Repeat the runs on a quieter machine.\nNot used: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
+	const want = "No trial has a repeat that counts on both sides. Repeat the runs on a quieter machine.\nNot used: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
 	if !strings.Contains(b.String(), want) || compare.CheckJudgeable([]*compare.Comparison{c}) == nil {
 		t.Errorf("the text about an invalid baseline is\n%s", b.String())
 	}

@@ -96,13 +96,13 @@ type Comparison struct {
 	Differences []string
 	// LeftOut describes the repeats that are not included in any median, with the reasons.
 	LeftOut []string
-	// OnlyNew and OnlyBase hold the names of the trials that have valid figures in only one of the
-	// runs.
+	// OnlyNew and OnlyBase hold the names of the trials that have a repeat that counts in only one of
+	// the runs.
 	OnlyNew, OnlyBase []string
-	// namesWithoutValid holds the names of the trials that exist in both runs but have no valid
-	// repeat in one of them.
-	namesWithoutValid []string
-	Metrics           MetricSet
+	// namesWithoutRepeats holds the names of the trials that exist in both runs but have no
+	// repeat that counts in one of them.
+	namesWithoutRepeats []string
+	Metrics             MetricSet
 	// Margin is the largest change that is judged "same", as a share. FamilySize is the number of
 	// changes that are judged together.
 	Margin     float64
@@ -248,13 +248,13 @@ func Worsened(all []*Comparison) (names []string) {
 // CheckJudgeable returns an error that lists the trials in which no change could be judged. It
 // returns nil if there are no such trials.
 func CheckJudgeable(all []*Comparison) error {
-	takes := fmt.Sprintf("%d valid repeats with figures above 0 on each side, interleaved if both sides are in one run", analyze.MinRepeats)
+	takes := fmt.Sprintf("%d repeats on each side that count and have figures above 0, interleaved if both sides are in one run", analyze.MinRepeats)
 	if len(all) == 0 || all[0].FamilySize == 0 {
 		return fmt.Errorf("--fail-on worse: no trial could be judged, because a trial needs %s; add repeats, or repeat on a quieter machine", takes)
 	}
 	var names []string
 	for _, c := range all {
-		names = append(names, c.namesWithoutValid...)
+		names = append(names, c.namesWithoutRepeats...)
 		for i := range c.Pairs {
 			p := &c.Pairs[i]
 			if !slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Interval }) {
@@ -276,7 +276,7 @@ func noneInCommon(news, bases []string) error {
 
 // add compares a trial with its baseline, if both have figures that can be compared.
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
-	p := Pair{Name: name, New: c.validRepeats(name+" here", news), Base: c.validRepeats(name+" in the baseline", bases), AllNew: news, AllBase: bases}
+	p := Pair{Name: name, New: c.countedRepeats(name+" here", news), Base: c.countedRepeats(name+" in the baseline", bases), AllNew: news, AllBase: bases}
 	here, there := omittedShare(p.New, news), omittedShare(p.Base, bases)
 	times := "; the remaining repeats of the two sides ran at different times"
 	if c.Run == c.Base && interleaved(news, bases) {
@@ -284,12 +284,12 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		c.dropUnmatchedRounds(&p)
 	}
 	if math.Abs(here-there) > maxOmittedDifference {
-		c.Differences = append(c.Differences, fmt.Sprintf("Warning: %s of the repeats of %s are not valid here, and %s in the baseline. The difference under test may itself cause the disturbance%s.",
+		c.Differences = append(c.Differences, fmt.Sprintf("Warning: %s of the repeats of %s do not count here, and %s in the baseline. The difference under test may itself cause the disturbance%s.",
 			text.Share(here), name, text.Share(there), times))
 	}
 	p.Dependent = analyze.ShareCluster(c.Run, p.New) || analyze.ShareCluster(c.Base, p.Base)
 	if len(p.New) == 0 || len(p.Base) == 0 {
-		c.namesWithoutValid = append(c.namesWithoutValid, name)
+		c.namesWithoutRepeats = append(c.namesWithoutRepeats, name)
 	}
 	switch {
 	case len(p.New)+len(p.Base) == 0:
@@ -330,7 +330,7 @@ func (c *Comparison) dropUnmatchedRounds(p *Pair) {
 		was, kept int
 	}{{p.Name + " here", len(p.New), len(news)}, {p.Name + " in the baseline", len(p.Base), len(bases)}} {
 		if gone := side.was - side.kept; gone > 0 && len(p.New) > 0 && len(p.Base) > 0 {
-			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (the other side has no valid repeat in the same round)", side.of, gone))
+			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (the other side has no repeat that counts in the same round)", side.of, gone))
 		}
 	}
 	if len(p.New) > 0 && len(p.Base) > 0 {
@@ -353,9 +353,9 @@ func selectCommonRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 // left out. A larger difference causes a warning.
 const maxOmittedDifference = 0.25
 
-// omittedShare returns the share of the repeats that are not valid.
-func omittedShare(valid, all []*record.Trial) float64 {
-	return 1 - float64(len(valid))/float64(max(len(all), 1))
+// omittedShare returns the share of the repeats that do not count.
+func omittedShare(counted, all []*record.Trial) float64 {
+	return 1 - float64(len(counted))/float64(max(len(all), 1))
 }
 
 // SameLoad returns an error that describes the first difference between the loads of two trials. If
@@ -370,8 +370,9 @@ func SameLoad(current, base *record.Conditions) error {
 
 func orNone(s string) string { return cmp.Or(s, "none") }
 
-// validRepeats returns the valid repeats, and adds to LeftOut why the other repeats are not valid.
-func (c *Comparison) validRepeats(side string, trials []*record.Trial) []*record.Trial {
+// countedRepeats returns the repeats that count, and adds to LeftOut why the other repeats do not
+// count.
+func (c *Comparison) countedRepeats(side string, trials []*record.Trial) []*record.Trial {
 	var count []*record.Trial
 	var order []string
 	whys := map[string]int{}

@@ -21,7 +21,7 @@ type RepeatProgress struct {
 	// precision of the ratios between trials and their baselines. Both parts are in the scenario's
 	// order.
 	Precisions []Precision
-	// LeftOut describes the repeats that are not valid, with the reasons.
+	// LeftOut describes the repeats that do not count, with the reasons.
 	LeftOut []string
 }
 
@@ -30,8 +30,8 @@ type Precision struct {
 	Trial, Title string
 	// Ratio is set if the figure is the ratio of the trial's figure to the baseline's figure.
 	Ratio bool
-	// Repeats is the number of valid repeats. For a ratio, it is the smaller of the numbers on both
-	// sides.
+	// Repeats is the number of repeats that count. For a ratio, it is the smaller of the numbers on
+	// both sides.
 	Repeats int
 	// HalfWidth is the distance from the figure to the farther end of its 95 % interval, as a share
 	// of the figure. It is set only if HasInterval is set.
@@ -44,7 +44,7 @@ type Precision struct {
 	// precise.
 	Unsettled     bool
 	DisturbedPart float64
-	// hopeless is set if the figure cannot become precise, because no repeat is valid or because a
+	// hopeless is set if the figure cannot become precise, because no repeat counts or because a
 	// repeat has no value above 0.
 	hopeless bool
 }
@@ -82,7 +82,7 @@ func NewRepeatProgress(until *record.RepeatRule, trials []*record.Trial) *Repeat
 		if ran := len(slices.DeleteFunc(slices.Clone(all.ByName[name]), func(t *record.Trial) bool { return !analyze.HasFigures(t) })); i == 0 || ran < r.Rounds {
 			r.Rounds = ran
 		}
-		counting[name] = c.validRepeats(name, all.ByName[name])
+		counting[name] = c.countedRepeats(name, all.ByName[name])
 		for _, f := range r.Metrics.Figures {
 			r.Precisions = append(r.Precisions, r.figure(name, &f, counting[name]))
 		}
