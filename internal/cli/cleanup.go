@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +36,8 @@ keys, their leases and sessions, the run's services, and the parent nodes of the
 A run writes a marker (PREFIX.quorumbench-run) before its first key, and removes the
 marker last. The marker proves that no key had the prefix when the run began. If there is
 no marker, keys with the prefix stay. The keys of a run that is still active stay, too.
-The command cannot see whether a run from another machine is still active; use --run to
-confirm that such a run has ended.`,
+The command cannot see whether a run from another machine is still active, so it keeps the
+keys of such a run and exits with 1; use --run to confirm that the run has ended.`,
 		Example: `  quorumbench cleanup --endpoints 10.0.0.1:2379
   quorumbench cleanup --store zookeeper --endpoints 10.0.0.1:2181 --prefix /app/bench/
   quorumbench cleanup --on kubernetes --image registry.example.com/quorumbench:1`,
@@ -89,25 +90,47 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 	if err != nil {
 		return err
 	}
-	keptCount := 0
-	for i := range found {
-		cleaned, err := a.cleanLeftover(ctx, f, g, &found[i], named)
-		if err != nil {
-			return err
-		}
-		if !cleaned {
-			keptCount++
-		}
-	}
 	switch {
 	case len(found) == 0 && named:
 		return a.reportUnmarked(ctx, g, f.prefix)
 	case len(found) == 0:
 		a.Printf("No run has left anything below %s.\n", strings.Join(quotedAll(prefixes), ", "))
-	case named && keptCount > 0:
+		return nil
+	}
+	return a.cleanLeftovers(ctx, f, g, found, named)
+}
+
+// cleanLeftovers removes the keys that runs left. The command fails if keys stay that the user
+// requested to remove.
+func (a *commandLine) cleanLeftovers(ctx context.Context, f *cleanupFlags, g *guard.Guard, found []guard.Leftover, named bool) error {
+	failed := false
+	for i := range found {
+		cleaned, err := a.cleanLeftover(ctx, f, g, &found[i], named)
+		if err != nil {
+			return err
+		}
+		failed = failed || !cleaned && f.requests(&found[i], named)
+	}
+	if f.run != "" && !slices.ContainsFunc(found, func(l guard.Leftover) bool { return l.Run == f.run }) {
+		return fmt.Errorf("--run: no run with the ID %q has left keys; give the ID that quorumbench cleanup prints without --run", f.run)
+	}
+	if failed {
 		return &command.Exit{Code: command.ExitFailed} // cleanLeftover has already printed the reason
 	}
 	return nil
+}
+
+// requests reports whether the flags request the removal of a run's keys. Without --prefix and
+// --run, the flags request the removal of all keys except the keys that a run keeps on request, and
+// the keys of an active run, which removes them itself.
+func (f *cleanupFlags) requests(l *guard.Leftover, named bool) bool {
+	switch {
+	case named || f.run == l.Run:
+		return true
+	case f.run != "" || l.KeepsKeys:
+		return false
+	}
+	return l.RunState != guard.Running
 }
 
 // cleanLeftover removes the keys that a run left. If the keys must stay, it prints the reason and

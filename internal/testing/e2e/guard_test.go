@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quorumbench/quorumbench/internal/run/guard"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -108,6 +113,51 @@ func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 		u.quorumbench(t, w, "bench", "put", "--total", "10", "--prefix", "app/bench/").exits(t, exitDone)
 		u.unchanged(t, before, "another run with the prefix of one that was killed")
 	})
+}
+
+// The command cleanup fails if keys stay that it was asked to remove. It does not fail because of
+// keys that an active run will remove itself.
+func TestCleanupFailsIfRequestedKeysStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	u := w.used(t, "etcd")
+	before := u.read(t)
+	client := official.Etcd(t, store.Access{Endpoints: []string{u.endpoint}})
+	self, err := host.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave := func(run string, place host.Place) {
+		m := guard.Marker{Run: run, Prefix: "quorumbench/", WasEmpty: true, Place: place, Owner: self}
+		b, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, value := range map[string]string{guard.MarkerKey(m.Prefix): string(b), "quorumbench/1": "of the run"} {
+			if _, err := client.Put(t.Context(), key, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cleanup := func(code int, want string, args ...string) {
+		t.Helper()
+		p := u.quorumbench(t, w, append([]string{"cleanup"}, args...)...).exits(t, code)
+		if said := p.stdout.String() + p.stderr.String(); !strings.Contains(said, want) {
+			t.Errorf("cleanup %q prints %q without %q", args, said, want)
+		}
+	}
+	run, other := string(host.NewMark()), string(host.NewMark())
+	leave(run, host.CurrentPlace())
+	cleanup(exitDone, "is still active")
+	cleanup(exitFailed, "is still active", "--prefix", "quorumbench/")
+	cleanup(exitFailed, "is still active", "--run", run)
+	leave(run, host.Place{Machine: "another", Boot: "another"})
+	cleanup(exitFailed, "If the run has ended, remove the keys with --run "+run)
+	cleanup(exitFailed, "remove the keys with --run "+run, "--dry-run")
+	cleanup(exitFailed, "no run with the ID \""+other+"\" has left keys", "--run", other)
+	cleanup(exitDone, "Removed ", "--run", run)
+	u.unchanged(t, before, "cleanup")
+	cleanup(exitDone, "No run has left anything")
 }
 
 // One run may use two addresses of the same cluster. Both trials write below the same prefix, and
