@@ -1,6 +1,9 @@
 package verify
 
-import "github.com/quorumbench/quorumbench/internal/measure/history"
+import (
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
 
 // checker checks one history.
 type checker struct {
@@ -9,7 +12,7 @@ type checker struct {
 	survey     survey
 	found      findings
 	staleReads *stalenesses
-	result     Result
+	result     record.Verification
 
 	table     table // holds the entries of one part of the keys; its memory is reused for the next part
 	revisions []revisionWriter

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,16 +54,16 @@ func TestDisagreementIsTheRootCause(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got.Counts) != 1 || got.Counts[MembersDisagree] != 1 || len(got.Consequences) == 0 {
-			t.Errorf("seed %d: found %v and as consequences %v, not one disagreement alone\n%s", seed, got.Counts, got.Consequences, got.Violations[len(got.Violations)-1].Explanation)
+		if len(got.WrongByKind) != 1 || got.WrongByKind[MembersDisagree] != 1 || len(got.Consequences) == 0 {
+			t.Errorf("seed %d: found %v and as consequences %v, not one disagreement alone\n%s", seed, got.WrongByKind, got.Consequences, story(&got.Violations[len(got.Violations)-1]))
 			continue
 		}
 		v := got.Violations[0]
-		if v.Kind != MembersDisagree || !strings.Contains(v.Explanation, "the revisions of member 3 are "+fmt.Sprint(skipped)+" lower") {
-			t.Errorf("seed %d: the first violation is %s: %s", seed, v.Kind, v.Explanation)
+		if v.Kind != MembersDisagree || !strings.Contains(story(&v), "the revisions of member 3 are "+fmt.Sprint(skipped)+" lower") {
+			t.Errorf("seed %d: the first violation is %s: %s", seed, v.Kind, story(&v))
 		}
 		var from, agreed int64
-		why := v.Explanation[strings.LastIndex(v.Explanation, "\n")+1:]
+		why := v.Explanation
 		if _, err := fmt.Sscanf(why, "Members disagree starting at revision %d:", &from); err != nil || from < revision {
 			t.Errorf("seed %d: %q, and the entry skipped was at revision %d", seed, why, revision)
 		}
@@ -86,8 +87,8 @@ func TestOtherFaultsAreNoDisagreement(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Counts[MembersDisagree] > 0 || len(got.Consequences) > 0 {
-				t.Errorf("%s, seed %d: %v, and as consequences %v", lies, seed, got.Counts, got.Consequences)
+			if got.WrongByKind[MembersDisagree] > 0 || len(got.Consequences) > 0 {
+				t.Errorf("%s, seed %d: %v, and as consequences %v", lies, seed, got.WrongByKind, got.Consequences)
 			}
 		}
 	}
@@ -101,19 +102,17 @@ func TestTwoMembersDisagree(t *testing.T) {
 		m.ops[i].Member = 1 + 2*(m.ops[i].Member%2)
 	}
 	withoutAnEntry(m, simBase+100, 1)
-	got, err := Check(m, Options{})
-	if err != nil {
-		t.Fatal(err)
+	got, found := checked(t, m, Options{})
+	if got.WrongByKind[MembersDisagree] != 1 {
+		t.Fatalf("found %v", got.WrongByKind)
 	}
-	if got.Counts[MembersDisagree] != 1 {
-		t.Fatalf("found %v", got.Counts)
-	}
-	if text := got.Violations[0].Explanation; !strings.Contains(text, "member 1 reports revision") || !strings.Contains(text, "member 3 reports revision") {
+	if text := story(&got.Violations[0]); !strings.Contains(text, "member 1 reports revision") || !strings.Contains(text, "member 3 reports revision") {
 		t.Error(text)
 	}
-	for _, o := range got.Violations[0].Ops {
-		if o.Member == 0 || o.Written == history.Absent && o.Read == history.Absent {
-			t.Errorf("%+v does not show the version", o)
+	at := slices.IndexFunc(found, func(f finding) bool { return f.kind == MembersDisagree })
+	for _, ord := range found[at].ords[:found[at].operationCount] {
+		if o := &m.ops[ord]; o.Member == 0 || o.Written == history.Absent && o.Read == history.Absent {
+			t.Errorf("%+v does not show the version", *o)
 		}
 	}
 }

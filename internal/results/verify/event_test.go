@@ -49,7 +49,7 @@ func TestWatchesInTime(t *testing.T) {
 				}
 			}
 			r, _ := checked(t, withoutRevisionsKeepWatches(m), Options{Partition: partition})
-			delete(r.Counts, NoValidOrder) // the search for a valid order may find the same violation
+			delete(r.WrongByKind, NoValidOrder) // the search for a valid order may find the same violation
 			c.holds(t, name, r)
 			if r.Watches == nil || r.Watches.Watchers == 0 || r.Watches.Events == 0 {
 				t.Errorf("%s: %+v", name, r.Watches)

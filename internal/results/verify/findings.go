@@ -44,7 +44,7 @@ type findings struct {
 	counts                 map[Kind]uint64
 	known                  map[wrongResponseKey]bool // nil until keys are checked a second time
 	notGuaranteedResponses []wrongResponseKey        // the first responses that notGuaranteed counts
-	notGuaranteed          map[history.Guarantee]uint64
+	notGuaranteed          map[string]uint64         // by guarantee
 }
 
 func (f *findings) add(x finding) {
@@ -66,9 +66,9 @@ func (f *findings) add(x finding) {
 	}
 	if !guaranteed {
 		if f.notGuaranteed == nil {
-			f.notGuaranteed = map[history.Guarantee]uint64{}
+			f.notGuaranteed = map[string]uint64{}
 		}
-		if f.notGuaranteed[x.guarantee]++; len(f.notGuaranteedResponses) < maxFindings {
+		if f.notGuaranteed[string(x.guarantee)]++; len(f.notGuaranteedResponses) < maxFindings {
 			f.notGuaranteedResponses = append(f.notGuaranteedResponses, a)
 		}
 		return
@@ -87,7 +87,7 @@ func (f *findings) isIncomplete(a wrongResponseKey, guarantee history.Guarantee)
 	if a.guaranteed {
 		return f.counts[a.kind] > maxFindings
 	}
-	return f.notGuaranteed[guarantee] > 0 && len(f.notGuaranteedResponses) == maxFindings
+	return f.notGuaranteed[string(guarantee)] > 0 && len(f.notGuaranteedResponses) == maxFindings
 }
 
 // beginSecondCheck prepares f for a second check of the same keys. After this call, f ignores the

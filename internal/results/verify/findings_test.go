@@ -26,7 +26,7 @@ func TestCountsFindingsOnce(t *testing.T) {
 		if got := f.counts[kind]; got != uint64(n) {
 			t.Errorf("%d findings are counted as %d", n, got)
 		}
-		if got := f.notGuaranteed[weak]; got != uint64(n) {
+		if got := f.notGuaranteed[string(weak)]; got != uint64(n) {
 			t.Errorf("%d findings outside of guarantees are counted as %d", n, got)
 		}
 	}

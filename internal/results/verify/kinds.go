@@ -1,7 +1,7 @@
 package verify
 
-// Kind is a kind of violation.
-type Kind string
+// Kind is a kind of violation. The record of a run stores it as text.
+type Kind = string
 
 // The kinds of violations.
 const (
@@ -35,5 +35,5 @@ const (
 	WrongResponse        Kind = "wrong response"   // the response contains another key or a value that was never written, or violates the protocol
 )
 
-// keyless lists the kinds of violations for which Violation.Key is not used.
+// keyless lists the kinds of violations that do not concern a single key.
 var keyless = []Kind{DuplicateRevision, EarlyLeaseEnd, TwoLockHolders, TokenDecreased}

@@ -202,8 +202,8 @@ func TestDuplicateRevision(t *testing.T) {
 	m := line(of2(3, put(11, 1)), put(11, 2))
 	m.ops[1].Invoked = m.ops[0].Invoked // the operations overlap, so their order is unknown
 	r, _ := checked(t, m, Options{Partition: 1})
-	if len(r.Counts) != 1 || r.Counts[DuplicateRevision] != 1 || len(r.Violations[0].Ops) != 2 {
-		t.Error(r.Counts)
+	if len(r.WrongByKind) != 1 || r.WrongByKind[DuplicateRevision] != 1 || len(r.Violations[0].Operations) != 2 {
+		t.Error(r.WrongByKind)
 	}
 }
 
@@ -214,8 +214,8 @@ func TestTextOfAViolation(t *testing.T) {
 	want := "Client 0, 2.000000 s to 2.500000 s: put of key 0, writing value #2: done at revision 12.\n" +
 		"Client 7, 4.000000 s to 4.500000 s: linearizable get of key 0: value #1 of revision 11 at revision 12, by member abc.\n" +
 		"When client 7's get was served at revision 12, the key had value #2 of revision 12."
-	if v := r.Violations[0]; v.Explanation != want || v.Guarantee != history.Linearizable {
-		t.Errorf("%s: %s", v.Guarantee, v.Explanation)
+	if v := r.Violations[0]; story(&v) != want || v.Guarantee != string(history.Linearizable) {
+		t.Errorf("%s: %s", v.Guarantee, story(&v))
 	}
 }
 
@@ -223,8 +223,8 @@ func TestMissingGuaranteesAreCounted(t *testing.T) {
 	m := line(put(11, 1), put(12, 2), get(11, 11, 1))
 	m.header.Guarantees = map[history.Guarantee]string{history.Durable: "there"}
 	r, _ := checked(t, m, Options{})
-	if !r.Right() || r.NotGuaranteed[history.Linearizable] != 1 || r.NotGuaranteed[history.SessionOrder] != 1 {
-		t.Errorf("%v, %v", r.Counts, r.NotGuaranteed)
+	if len(r.WrongByKind) > 0 || r.NotGuaranteed[string(history.Linearizable)] != 1 || r.NotGuaranteed[string(history.SessionOrder)] != 1 {
+		t.Errorf("%v, %v", r.WrongByKind, r.NotGuaranteed)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestStaleness(t *testing.T) {
 	}
 	s := r.Staleness[0]
 	// Revision 12 was acknowledged at 2.5 s, and the read began at 4 s.
-	if s.Reads != 4 || s.StaleReads != 1 || s.Versions.Max != 2 || s.Versions.P50 != 0 || s.Nanoseconds.Max < 149e7 || s.Nanoseconds.Max > 152e7 {
+	if s.Reads != 4 || s.StaleReads != 1 || s.Versions.Max != 2 || s.Versions.P50 != 0 || s.Times.Max < 149e7 || s.Times.Max > 152e7 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -249,8 +249,8 @@ func TestStaleness(t *testing.T) {
 func TestResultNamesUncheckedOperations(t *testing.T) {
 	m := line(history.Op{Kind: kv.STM, Read: history.UnknownValue}, put(11, 1), get(11, 11, 1))
 	r, _ := checked(t, m, Options{})
-	if !r.Right() || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not verified: 1 operation for which the history contains no keys") {
-		t.Errorf("%v, %v", r.Counts, r.Undecided)
+	if len(r.WrongByKind) > 0 || len(r.Undecided) != 1 || !strings.HasPrefix(r.Undecided[0], "not verified: 1 operation for which the history contains no keys") {
+		t.Errorf("%v, %v", r.WrongByKind, r.Undecided)
 	}
 }
 

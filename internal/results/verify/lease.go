@@ -7,17 +7,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
-
-// Leases counts the leases that clients kept alive, and the leases that ended.
-type Leases struct {
-	Leases, Renewals uint64
-	EndedLeases      uint64 // number of leases that the store reported as expired or revoked
-	// ExpiryDelay is the distribution, in nanoseconds, of the times from the end of a lease's time
-	// to live until a response reported that the lease had ended. Such a time is an upper bound of
-	// how late the lease ended.
-	ExpiryDelay Distribution
-}
 
 // leases holds the leases of a history, by their numbers.
 type leases struct {
@@ -73,8 +64,10 @@ func (l *leases) processKeepAlive(f *findings, o *history.Op, ord uint32) {
 	f.add(x)
 }
 
-func (l *leases) total() *Leases {
-	t := &Leases{Leases: uint64(len(l.byNumber)), Renewals: l.renewals}
+// total counts the leases. The delay of an expiry is the time from the end of the lease's time to
+// live until a response reported that the lease had ended.
+func (l *leases) total() *record.LeaseVerification {
+	t := &record.LeaseVerification{Leases: uint64(len(l.byNumber)), Renewals: l.renewals}
 	late, known := hdrhistogram.New(1000, 1<<43, 2), uint64(0)
 	for _, one := range l.byNumber {
 		if one.endReportedAt < 0 {
@@ -90,6 +83,8 @@ func (l *leases) total() *Leases {
 			known++
 		}
 	}
-	t.ExpiryDelay = distribution(late, known)
+	if delay := distribution(late, known); delay.Max > 0 {
+		t.ExpiryDelay = &delay
+	}
 	return t
 }

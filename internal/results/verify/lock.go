@@ -7,19 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
-
-// Locks counts the acquisitions of locks.
-type Locks struct {
-	Locks, Acquisitions uint64
-	// OverlappingHolds counts acquisitions of a lock while an earlier holder still considered
-	// itself the holder, because the earlier holder had not noticed that its lease may have
-	// expired. Stores do not prevent this.
-	OverlappingHolds uint64
-	// Waits is the distribution of the times for which clients waited for a lock. Holds is the
-	// distribution of the times for which they held a lock. Both are in nanoseconds.
-	Waits, Holds Distribution
-}
 
 // acquisition is one acquisition of a lock. The client certainly considered itself the holder from
 // the time acquiredAt to the time releasedAt.
@@ -63,8 +52,8 @@ func (h *acquisition) released() bool { return h.releasedBy != h.ord }
 // lease expires. Until then, no client with a higher token can acquire the lock. So a client must
 // not acquire the lock while a client with a lower token certainly holds it. To check this, it is
 // sufficient to sort the acquisitions by token.
-func (l *locks) check(f *findings, leaseState *leases) *Locks {
-	t := &Locks{Acquisitions: uint64(len(l.all))}
+func (l *locks) check(f *findings, leaseState *leases) *record.LockVerification {
+	t := &record.LockVerification{Acquisitions: uint64(len(l.all))}
 	holds := hdrhistogram.New(1000, 1<<43, 2)
 	slices.SortFunc(l.all, func(a, b acquisition) int {
 		return cmp.Or(cmp.Compare(a.lock, b.lock), cmp.Compare(a.token, b.token), cmp.Compare(a.acquiredAt, b.acquiredAt), cmp.Compare(a.ord, b.ord))

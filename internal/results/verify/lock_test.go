@@ -53,12 +53,12 @@ func TestLocks(t *testing.T) {
 		if r.Locks == nil || r.Locks.OverlappingHolds != c.outlived || r.Operations != uint64(slices.IndexFunc(append(m.ops, history.Op{LockChange: history.Granted}), func(o history.Op) bool { return o.LockChange != 0 })) && c.outlived == 0 && c.want == "" {
 			t.Errorf("%s: %d operations, %+v", name, r.Operations, r.Locks)
 		}
-		if c.want == "" && !r.Right() || c.want != "" && (r.Counts[c.want] != 1 || len(r.Counts) != 1) {
-			t.Errorf("%s: %v", name, r.Counts)
+		if c.want == "" && len(r.WrongByKind) > 0 || c.want != "" && (r.WrongByKind[c.want] != 1 || len(r.WrongByKind) != 1) {
+			t.Errorf("%s: %v", name, r.WrongByKind)
 		}
 		for _, v := range r.Violations {
-			if !strings.HasSuffix(v.Explanation, c.says) || strings.Contains(v.Explanation, "%!") || !strings.Contains(v.Explanation, "acquired it with fencing token") {
-				t.Error(v.Explanation)
+			if !strings.HasSuffix(v.Explanation, c.says) || strings.Contains(story(&v), "%!") || !strings.Contains(story(&v), "acquired it with fencing token") {
+				t.Error(story(&v))
 			}
 		}
 	}
@@ -164,11 +164,11 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			found := uint64(0)
-			for _, n := range r.Counts {
+			for _, n := range r.WrongByKind {
 				found += n
 			}
-			if found != uint64(lies) || found != r.Counts[kind] {
-				t.Fatalf("seed %d, %q: %d lies, and found are %v: %+v", seed, kind, lies, r.Counts, r.Violations)
+			if found != uint64(lies) || found != r.WrongByKind[kind] {
+				t.Fatalf("seed %d, %q: %d lies, and found are %v: %+v", seed, kind, lies, r.WrongByKind, r.Violations)
 			}
 			var slow uint64
 			if slow = provenSlowly(m.ops); slow != found {

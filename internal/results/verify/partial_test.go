@@ -24,17 +24,17 @@ func TestMissingOperationsCauseNoFindings(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		for _, count := range r.Counts {
+		for _, count := range r.WrongByKind {
 			n += int(count)
 		}
 		if n != want {
-			t.Errorf("missing operations began at %d; violations: %v", from, r.Counts)
+			t.Errorf("missing operations began at %d; violations: %v", from, r.WrongByKind)
 		}
 		if said := strings.Contains(strings.Join(r.Undecided, " "), "incomplete history"); said != (from < 5e9) {
 			t.Errorf("missing operations began at %d; sentences: %q", from, r.Undecided)
 		}
 	}
-	if r, err := Check(m, Options{}); err != nil || len(r.Undecided) > 0 || len(r.Counts) == 0 {
+	if r, err := Check(m, Options{}); err != nil || len(r.Undecided) > 0 || len(r.WrongByKind) == 0 {
 		t.Error(r, err)
 	}
 }

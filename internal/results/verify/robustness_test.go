@@ -310,21 +310,21 @@ func TestAgreesWithEtcdsChecker(t *testing.T) {
 		// a refused compare-and-set, and other clients may have written. If only etcd's checker
 		// finds a violation, these missing data must be the reason. Without these data, the
 		// operations must have a valid order.
-		if r.Right() && !theirs && explained(t, run.operations().ops) {
+		if len(r.WrongByKind) == 0 && !theirs && explained(t, run.operations().ops) {
 			unknown[lie]++
 			continue
 		}
-		if theirs != r.Right() {
-			t.Errorf("seed %d, lie %d: etcd's checker says %v, and ours found %v", seed, lie, found.Linearization.Status, r.Counts)
+		if theirs != (len(r.WrongByKind) == 0) {
+			t.Errorf("seed %d, lie %d: etcd's checker says %v, and ours found %v", seed, lie, found.Linearization.Status, r.WrongByKind)
 			for i := range r.Violations {
-				t.Log(r.Violations[i].Explanation)
+				t.Log(story(&r.Violations[i]))
 			}
 		}
-		if !r.Right() {
+		if len(r.WrongByKind) > 0 {
 			wrong[lie]++
 		}
-		if r.Right() != explained(t, run.operations().ops) {
-			t.Errorf("seed %d, lie %d: ours found %v, and that an order explains it is %v", seed, lie, r.Counts, !r.Right())
+		if (len(r.WrongByKind) == 0) != explained(t, run.operations().ops) {
+			t.Errorf("seed %d, lie %d: ours found %v, and that an order explains it is %v", seed, lie, r.WrongByKind, len(r.WrongByKind) > 0)
 		}
 	}
 	t.Logf("violations by lie: %v; in data that is not recorded: %v; etcd's checker did not decide %d of %d histories", wrong, unknown, open, histories)

@@ -9,61 +9,57 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// text describes a violation: one line for each operation, and a line that explains the violation.
-func (f *finding) text(ops []history.Op, wrong *history.Op, countsWrites bool) (out string) {
-	for i := range ops {
-		out += Sentence(&ops[i], countsWrites) + "\n"
-	}
+// explanation states why the operation `wrong` violates a guarantee. countsWrites has the meaning of
+// history.Header.VersionsCountWrites.
+func (f *finding) explanation(wrong *history.Op, countsWrites bool) string {
 	noun := conditionOf(countsWrites)
 	who := fmt.Sprintf("client %d's %s", wrong.Session, wrong.Kind)
 	Who := fmt.Sprintf("Client %d's %s", wrong.Session, wrong.Kind)
 	if wrong.Kind == kv.Watch {
 		if reason := f.ofWatcher(wrong); reason != "" {
-			return out + reason
+			return reason
 		}
 		who = fmt.Sprintf("watcher %d's event", wrong.Session)
 		Who = fmt.Sprintf("Watcher %d's event", wrong.Session)
 	}
 	switch f.kind {
 	case EarlyLeaseEnd:
-		out += fmt.Sprintf("Lease %x ended before its renewed time to live had passed.", wrong.Written)
+		return fmt.Sprintf("Lease %x ended before its renewed time to live had passed.", wrong.Written)
 	case TwoLockHolders:
-		out += fmt.Sprintf("Client %d acquired the lock before the holder with fencing token %d had released it.", wrong.Session, f.revision)
+		return fmt.Sprintf("Client %d acquired the lock before the holder with fencing token %d had released it.", wrong.Session, f.revision)
 	case TokenDecreased:
-		out += fmt.Sprintf("Client %d acquired the lock with fencing token %d, but another client had already acquired the lock with token %d. A later token must be higher.", wrong.Session, wrong.ModRevision, f.revision)
+		return fmt.Sprintf("Client %d acquired the lock with fencing token %d, but another client had already acquired the lock with token %d. A later token must be higher.", wrong.Session, wrong.ModRevision, f.revision)
 	case MembersDisagree:
-		out += f.state
+		return f.state
 	case WrongResponse:
-		out += Who + " received a response that does not match the request: the response contains another key, contains a value that was never written or was already replaced, or violates the protocol."
+		return Who + " received a response that does not match the request: the response contains another key, contains a value that was never written or was already replaced, or violates the protocol."
 	case ReorderedWrite:
 		if f.state != "" {
-			return out + f.state
+			return f.state
 		}
-		out += fmt.Sprintf("The store had returned revision %d before %s began, but that operation received revision %d, which is not higher.", f.revision, who, wrong.Revision)
+		return fmt.Sprintf("The store had returned revision %d before %s began, but that operation received revision %d, which is not higher.", f.revision, who, wrong.Revision)
 	case DuplicateRevision:
-		out += fmt.Sprintf("Two writes have the same revision, %d.", f.revision)
+		return fmt.Sprintf("Two writes have the same revision, %d.", f.revision)
 	case RevisionDecreased:
-		out += fmt.Sprintf("Client %d was served at revision %d, and afterwards at the lower revision %d.", wrong.Session, f.revision, wrong.Revision)
+		return fmt.Sprintf("Client %d was served at revision %d, and afterwards at the lower revision %d.", wrong.Session, f.revision, wrong.Revision)
 	case TwoValuesAtRevision:
-		out += fmt.Sprintf("The key has two values at revision %d.", f.revision)
+		return fmt.Sprintf("The key has two values at revision %d.", f.revision)
 	case WriteAppliedTwice:
-		out += fmt.Sprintf("One write took effect at two revisions; the second is %d.", f.revision)
+		return fmt.Sprintf("One write took effect at two revisions; the second is %d.", f.revision)
 	case UnwrittenValue:
-		out += fmt.Sprintf("No write in the history explains the version at revision %d.", f.revision)
+		return fmt.Sprintf("No write in the history explains the version at revision %d.", f.revision)
 	case RefusedWriteExecuted:
-		out += fmt.Sprintf("The store had refused this write, but it took effect at revision %d.", f.revision)
+		return fmt.Sprintf("The store had refused this write, but it took effect at revision %d.", f.revision)
 	case ReadOfFutureVersion:
-		out += fmt.Sprintf("%s was served at revision %d, but returned a version of revision %d.", Who, wrong.Revision, f.revision)
+		return fmt.Sprintf("%s was served at revision %d, but returned a version of revision %d.", Who, wrong.Revision, f.revision)
 	case UnjustifiedConflict:
-		out += fmt.Sprintf("%s expected %s %d. The key met this condition, but the store reported a conflict.", Who, noun, wrong.Expected)
+		return fmt.Sprintf("%s expected %s %d. The key met this condition, but the store reported a conflict.", Who, noun, wrong.Expected)
 	case CASOnWrongVersion:
-		out += fmt.Sprintf("%s expected %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, atRevision(wrong.Revision), f.state)
+		return fmt.Sprintf("%s expected %s %d and succeeded%s; before that, %s.", Who, noun, wrong.Expected, atRevision(wrong.Revision), f.state)
 	case NoValidOrder:
-		out += "No order of the operations on this key explains the last of these responses" + f.state + "."
-	default:
-		out += fmt.Sprintf("When %s was served%s, %s.", who, atRevision(wrong.Revision), f.state)
+		return "No order of the operations on this key explains the last of these responses" + f.state + "."
 	}
-	return out
+	return fmt.Sprintf("When %s was served%s, %s.", who, atRevision(wrong.Revision), f.state)
 }
 
 // ofWatcher explains a violation of a guarantee for watches. It returns an empty string for

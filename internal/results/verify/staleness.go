@@ -2,29 +2,14 @@ package verify
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
-
-// Staleness describes how stale the data was that one member returned to reads at one consistency
-// level. It exists only for levels at which reads may be stale. The check compares each response
-// with the versions that had been acknowledged when the read began.
-type Staleness struct {
-	Consistency kv.Consistency
-	Member      uint64
-	Reads       uint64
-	StaleReads  uint64 // number of reads that returned an old version
-	// Versions is the distribution of the number of newer versions that had been acknowledged when
-	// a read began. Nanoseconds is the distribution of the time since the first of these versions
-	// was acknowledged. Both include all reads.
-	Versions, Nanoseconds Distribution
-}
-
-// Distribution holds percentiles and the maximum of a set of values, most of which are 0.
-type Distribution struct{ P50, P90, P99, P999, Max int64 }
 
 // staleness collects how stale the reads were at one member and consistency level.
 type staleness struct {
@@ -52,6 +37,13 @@ type stalenesses struct {
 type memberAndLevel struct {
 	lease  bool
 	member uint64
+}
+
+func (k memberAndLevel) level() kv.Consistency {
+	if k.lease {
+		return kv.LeaderLease
+	}
+	return kv.Local
 }
 
 func newStalenesses() *stalenesses { return &stalenesses{byServer: map[memberAndLevel]*staleness{}} }
@@ -84,29 +76,28 @@ func (s *stalenesses) add(other *stalenesses) {
 	}
 }
 
-func (s *stalenesses) list() (out []Staleness) {
-	for k, one := range s.byServer {
-		x := Staleness{Consistency: kv.Local, Member: k.member, Reads: one.reads}
-		if k.lease {
-			x.Consistency = kv.LeaderLease
-		}
+// list describes the reads by consistency level and member.
+func (s *stalenesses) list() (out []record.Staleness) {
+	byLevelAndMember := func(a, b memberAndLevel) int {
+		return cmp.Or(cmp.Compare(a.level(), b.level()), cmp.Compare(a.member, b.member))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(s.byServer), byLevelAndMember) {
+		one := s.byServer[k]
+		x := record.Staleness{Consistency: k.level().String(), Member: record.ID(k.member), Reads: one.reads}
 		if one.versions != nil {
 			x.StaleReads = uint64(one.versions.TotalCount())
-			x.Versions, x.Nanoseconds = distribution(one.versions, one.reads), distribution(one.times, one.reads)
+			x.Versions, x.Times = distribution(one.versions, one.reads), distribution(one.times, one.reads)
 		}
 		out = append(out, x)
 	}
-	slices.SortFunc(out, func(a, b Staleness) int {
-		return cmp.Or(cmp.Compare(a.Consistency, b.Consistency), cmp.Compare(a.Member, b.Member))
-	})
 	return out
 }
 
 // distribution returns the distribution of n values. The histogram h contains only the values that
 // are not 0.
-func distribution(h *hdrhistogram.Histogram, n uint64) Distribution {
+func distribution(h *hdrhistogram.Histogram, n uint64) record.Spread {
 	if h.TotalCount() == 0 {
-		return Distribution{}
+		return record.Spread{}
 	}
 	at := func(q float64) int64 {
 		above := (1 - q) * float64(n)
@@ -116,5 +107,5 @@ func distribution(h *hdrhistogram.Histogram, n uint64) Distribution {
 		}
 		return h.ValueAtQuantile(100 * (1 - above/in))
 	}
-	return Distribution{at(0.5), at(0.9), at(0.99), at(0.999), h.Max()}
+	return record.Spread{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999), Max: h.Max()}
 }

@@ -19,12 +19,13 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Check checks a history. It reads the history several times. It holds at most about opt.Partition
 // operations in memory at a time, and needs about 64 bytes for each.
-func Check(in Input, opt Options) (*Result, error) {
+func Check(in Input, opt Options) (*record.Verification, error) {
 	c, err := checkerOf(in, opt)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	c := &checker{
 		in: in, opt: opt, survey: s,
 		found: findings{guarantees: guaranteeSources(in.Header()), limit: math.MaxUint32}, staleReads: newStalenesses(),
-		result: Result{Operations: s.operations - s.nonOperations - s.furtherParts, VerifiedOperations: s.operations - s.nonOperations - s.furtherParts, Indefinite: s.indefinite, Undecided: s.undecided()},
+		result: record.Verification{Operations: s.operations - s.nonOperations - s.furtherParts, VerifiedOperations: s.operations - s.nonOperations - s.furtherParts, Indefinite: s.indefinite, Undecided: s.undecided()},
 	}
 	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
 		err = c.excludeSince(p.Until())
@@ -81,7 +82,7 @@ func (c *checker) excludeSince(until int64) error {
 	return err
 }
 
-func (c *checker) check() (*Result, error) {
+func (c *checker) check() (*record.Verification, error) {
 	var err error
 	switch {
 	case c.survey.unordered > 0:
@@ -98,7 +99,10 @@ func (c *checker) check() (*Result, error) {
 	if err := c.explainByDisagreement(); err != nil {
 		return nil, err
 	}
-	c.result.Counts, c.result.NotGuaranteed = c.found.counts, c.found.notGuaranteed
+	if c.result.WrongByKind = c.found.counts; c.result.WrongByKind == nil {
+		c.result.WrongByKind = map[string]uint64{}
+	}
+	c.result.NotGuaranteed = c.found.notGuaranteed
 	c.result.Staleness = c.staleReads.list()
 	if c.result.Violations, err = c.describeViolations(); err != nil {
 		return nil, err
@@ -122,7 +126,7 @@ func (c *checker) addWrongResponses() error {
 
 // describeViolations describes the first findings of each kind. It reads the history once more to
 // collect the operations of these findings.
-func (c *checker) describeViolations() ([]Violation, error) {
+func (c *checker) describeViolations() ([]record.Violation, error) {
 	kept := c.found.first(c.opt.MaxViolations)
 	want := map[uint32]history.Op{}
 	for i := range kept {
@@ -146,22 +150,28 @@ func (c *checker) describeViolations() ([]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Violation
+	countsWrites := c.in.Header().VersionsCountWrites
+	var out []record.Violation
 	for i := range kept {
 		f := &kept[i]
-		v := Violation{Kind: f.kind, Guarantee: f.guarantee, Source: c.found.guarantees[f.guarantee], Key: f.key}
+		v := record.Violation{Kind: f.kind, Guarantee: string(f.guarantee), Source: c.found.guarantees[f.guarantee]}
+		if !slices.Contains(keyless, f.kind) {
+			v.Key = new(f.key)
+		}
 		ords := slices.Clone(f.ords[:f.operationCount])
 		slices.SortStableFunc(ords, func(a, b uint32) int {
 			x, y := want[a], want[b]
 			return cmp.Compare(x.Invoked, y.Invoked)
 		})
-		for k, ord := range ords {
-			v.Ops = append(v.Ops, want[ord])
-			if ord == f.wrong() {
-				v.WrongIndex = k
-			}
+		for _, ord := range ords {
+			o := want[ord]
+			v.History = append(v.History, Sentence(&o, countsWrites))
+			v.Operations = append(v.Operations, record.ShownOperation{
+				Client: o.Session, Watcher: o.Kind == kv.Watch, Member: record.ID(o.Member), From: o.Invoked, To: o.Done, Description: Label(&o), Wrong: ord == f.wrong(),
+			})
 		}
-		v.Explanation = f.text(v.Ops, &v.Ops[v.WrongIndex], c.in.Header().VersionsCountWrites)
+		wrong := want[f.wrong()]
+		v.Explanation = f.explanation(&wrong, countsWrites)
 		out = append(out, v)
 	}
 	return out, nil

@@ -8,14 +8,17 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Right reports whether the check found no violation.
-func (r *Result) Right() bool { return len(r.Counts) == 0 }
+// story returns the text of a violation: one line for each operation, and the explanation.
+func story(v *record.Violation) string {
+	return strings.Join(append(slices.Clone(v.History), v.Explanation), "\n")
+}
 
 // checked returns the result of Check, and all findings.
-func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
+func checked(t testing.TB, m *memory, opt Options) (*record.Verification, []finding) {
 	t.Helper()
 	c, err := checkerOf(m, opt)
 	if err != nil {
@@ -37,24 +40,24 @@ type example struct {
 }
 
 // holds compares the result of a check with the example.
-func (e *example) holds(t *testing.T, name string, r *Result) {
+func (e *example) holds(t *testing.T, name string, r *record.Verification) {
 	t.Helper()
 	if e.want == "" {
-		if !r.Right() {
-			t.Errorf("%s: %v\n%s", name, r.Counts, r.Violations[0].Explanation)
+		if len(r.WrongByKind) > 0 {
+			t.Errorf("%s: %v\n%s", name, r.WrongByKind, story(&r.Violations[0]))
 		}
 		return
 	}
-	at := slices.IndexFunc(r.Violations, func(v Violation) bool { return v.Kind == e.want })
+	at := slices.IndexFunc(r.Violations, func(v record.Violation) bool { return v.Kind == e.want })
 	kinds := 1
 	if e.also != "" {
-		kinds += int(r.Counts[e.also]) // #nosec G115 -- one
+		kinds += int(r.WrongByKind[e.also]) // #nosec G115 -- one
 	}
-	if len(r.Counts) != kinds || r.Counts[e.want] != 1 || at < 0 {
-		t.Errorf("%s: %v, want one %s", name, r.Counts, e.want)
+	if len(r.WrongByKind) != kinds || r.WrongByKind[e.want] != 1 || at < 0 {
+		t.Errorf("%s: %v, want one %s", name, r.WrongByKind, e.want)
 		return
 	}
-	if text := r.Violations[at].Explanation; !strings.Contains(text, e.says) || strings.Contains(text, "%!") {
+	if text := story(&r.Violations[at]); !strings.Contains(text, e.says) || strings.Contains(text, "%!") {
 		t.Errorf("%s: %s", name, text)
 	}
 }
@@ -92,8 +95,8 @@ func TestCorrectStoresCauseNoFindings(t *testing.T) {
 			m.header.BaseRevision = 0 // the first revision is unknown
 		}
 		r, _ := checked(t, m, Options{Partition: 1 + operations/(1+i%4)})
-		if !r.Right() {
-			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Explanation)
+		if len(r.WrongByKind) > 0 {
+			t.Fatalf("seed %d: %v\n%s", i, r.WrongByKind, story(&r.Violations[0]))
 		}
 		if len(r.Undecided) > 1 {
 			t.Errorf("seed %d: %q", i, r.Undecided)
@@ -126,14 +129,14 @@ func TestEveryLieIsFound(t *testing.T) {
 			proven[kind]++
 			any = true
 			if !slices.ContainsFunc(found, func(f finding) bool { return involves(&f, l) }) {
-				t.Errorf("seed %d: a %s of key %d by operation %d was not found; found were %v", i, kind, l.key, l.ops[0], r.Counts)
+				t.Errorf("seed %d: a %s of key %d by operation %d was not found; found were %v", i, kind, l.key, l.ops[0], r.WrongByKind)
 			}
 		}
-		if !any && !r.Right() {
-			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.Counts, r.Violations[0].Explanation)
+		if !any && len(r.WrongByKind) > 0 {
+			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.WrongByKind, story(&r.Violations[0]))
 		}
 		for _, v := range r.Violations {
-			if v.Explanation == "" || v.Source != "documentation" || len(v.Ops) == 0 || strings.Contains(v.Explanation, "%!") {
+			if v.Explanation == "" || v.Source != "documentation" || len(v.Operations) == 0 || strings.Contains(story(&v), "%!") {
 				t.Errorf("seed %d: %+v", i, v)
 			}
 		}
@@ -159,8 +162,8 @@ func BenchmarkCheck(b *testing.B) {
 	m, _ := simulated(1, 1_000_000, noLie, 0)
 	for b.Loop() {
 		r, _ := checked(b, m, Options{})
-		if !r.Right() {
-			b.Fatal(r.Counts)
+		if len(r.WrongByKind) > 0 {
+			b.Fatal(r.WrongByKind)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(m.ops)), "ns/operation")

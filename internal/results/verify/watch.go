@@ -3,14 +3,8 @@ package verify
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
-
-// Watches counts the messages to all watchers.
-type Watches struct {
-	Watchers, Events, Progress uint64
-	Resumed                    uint64 // number of times that a watcher was re-created after the loss of its connection
-	Ended                      uint64 // number of watchers that the store ended permanently; events after the end do not count as missing
-}
 
 // watcher is the state of one watcher.
 type watcher struct {
@@ -53,7 +47,7 @@ func (w *watcher) completeUntil() (revision int64, operation uint32) {
 type watchers struct {
 	places map[uint32]uint32 // by session: index of the watcher
 	all    []watcher
-	total  Watches
+	total  record.WatchVerification
 
 	lastEvents map[watcherKey]lastEvent // last event by watcher and key; used only for stores without revisions of writes
 

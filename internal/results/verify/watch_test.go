@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -115,7 +116,7 @@ func TestWatchKinds(t *testing.T) {
 func TestWatchEventsAreCounted(t *testing.T) {
 	m := line(began(1, 1, 10), began(2, 1, 10), put(11, 1), happened(1, 11, 1), reached(1, 11), resumed(1, 1, 12), watching(2, history.WatchEnded, history.Op{}))
 	r, _ := checked(t, m, Options{})
-	if want := (Watches{Watchers: 2, Events: 1, Progress: 1, Resumed: 1, Ended: 1}); r.Watches == nil || *r.Watches != want || r.Operations != 1 || r.VerifiedOperations != 1 {
+	if want := (record.WatchVerification{Watchers: 2, Events: 1, Progress: 1, Resumed: 1, Ended: 1}); r.Watches == nil || *r.Watches != want || r.Operations != 1 || r.VerifiedOperations != 1 {
 		t.Errorf("%+v of %d operations", r.Watches, r.Operations)
 	}
 	if text := Sentence(&m.ops[3], false); text != "Watcher 1, 4.500000 s: key 0 got value #1 at revision 11." {
@@ -311,8 +312,8 @@ func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 			m.header.BaseRevision = 0 // the first revision is unknown
 		}
 		r, _ := checked(t, m, Options{Partition: 1 + len(m.ops)/(1+i%4)})
-		if !r.Right() {
-			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Explanation)
+		if len(r.WrongByKind) > 0 {
+			t.Fatalf("seed %d: %v\n%s", i, r.WrongByKind, story(&r.Violations[0]))
 		}
 		if r.Watches != nil {
 			events += r.Watches.Events
@@ -338,14 +339,14 @@ func TestEveryLieToAWatcherIsFound(t *testing.T) {
 			if !slices.ContainsFunc(found, func(f finding) bool {
 				return involves(&f, l) || l.rev > 0 && f.kind == MissingEvent && f.key == l.key && f.revision == l.rev
 			}) {
-				t.Errorf("seed %d: a %s of key %d was not found; found were %v", i, kind, l.key, r.Counts)
+				t.Errorf("seed %d: a %s of key %d was not found; found were %v", i, kind, l.key, r.WrongByKind)
 			}
 		}
-		if len(lies) == 0 && !unproven && kind != lieBefore && !r.Right() {
-			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.Counts, r.Violations[0].Explanation)
+		if len(lies) == 0 && !unproven && kind != lieBefore && len(r.WrongByKind) > 0 {
+			t.Errorf("seed %d: no response violates a guarantee, but the check reports %v\n%s", i, r.WrongByKind, story(&r.Violations[0]))
 		}
 		for _, v := range r.Violations {
-			if v.Explanation == "" || v.Source != "documentation" || len(v.Ops) == 0 || strings.Contains(v.Explanation, "%!") {
+			if v.Explanation == "" || v.Source != "documentation" || len(v.Operations) == 0 || strings.Contains(story(&v), "%!") {
 				t.Errorf("seed %d: %+v", i, v)
 			}
 		}

@@ -69,7 +69,7 @@ func TestKindsInTime(t *testing.T) {
 		for _, partition := range []int{0, 2} {
 			m := line(append(c.ops, of2(9, put(0, 1)))...)
 			r, _ := checked(t, m, Options{Partition: partition})
-			delete(r.Counts, NoValidOrder) // the search for a valid order may find the same violation
+			delete(r.WrongByKind, NoValidOrder) // the search for a valid order may find the same violation
 			c.holds(t, name, r)
 		}
 	}
@@ -88,8 +88,8 @@ func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
 			m.header.BaseRevision = 0
 		}
 		r, _ := checked(t, stripRevisions(m), Options{Partition: 1 + operations/(1+i%4), Samples: 3, SearchTimeLimit: time.Second})
-		if !r.Right() {
-			t.Fatalf("seed %d: %v\n%s", i, r.Counts, r.Violations[0].Explanation)
+		if len(r.WrongByKind) > 0 {
+			t.Fatalf("seed %d: %v\n%s", i, r.WrongByKind, story(&r.Violations[0]))
 		}
 		for _, s := range r.Staleness {
 			behind += s.StaleReads
