@@ -36,6 +36,23 @@ func (c *Cell) countHistograms() (n int) {
 	return n
 }
 
+// CountFailed returns the number of failures in the cell.
+func (c *Cell) CountFailed() (n uint64) {
+	for _, h := range c.Failed {
+		n += Count(h)
+	}
+	return n
+}
+
+// Merge adds the times in o to c. It does not change o.
+func (c *Cell) Merge(o *Cell) {
+	c.Response = Add(c.Response, o.Response)
+	c.Service = Add(c.Service, o.Service)
+	for i := range c.Failed {
+		c.Failed[i] = Add(c.Failed[i], o.Failed[i])
+	}
+}
+
 // MergeCells adds each cell in src to the cell in dst that has the same series. If dst has no such
 // cell, MergeCells appends a new cell. It returns the extended dst, and does not change src.
 func MergeCells(dst, src []*Cell) []*Cell {
@@ -51,11 +68,7 @@ func MergeCells(dst, src []*Cell) []*Cell {
 			merged = &Cell{Series: f.Series}
 			dst = append(dst, merged)
 		}
-		merged.Response = Add(merged.Response, f.Response)
-		merged.Service = Add(merged.Service, f.Service)
-		for i := range merged.Failed {
-			merged.Failed[i] = Add(merged.Failed[i], f.Failed[i])
-		}
+		merged.Merge(f)
 	}
 	return dst
 }

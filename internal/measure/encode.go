@@ -94,11 +94,7 @@ func (s *Second) foldMemberHistograms() {
 			if c.Series == one.Series {
 				continue
 			}
-			for _, h := range append(c.Failed[:], c.Response) {
-				if h != nil {
-					s.Unattributed = min(s.Unattributed+uint64(h.TotalCount()), maxCount)
-				}
-			}
+			s.Unattributed = min(s.Unattributed+Count(c.Response)+c.CountFailed(), maxCount)
 		}
 		s.Cells = cells
 		return
@@ -165,14 +161,8 @@ func (s *Second) check() error {
 		ended += n
 	}
 	for _, c := range s.Cells {
-		for _, h := range append(c.Failed[:], c.Response) {
-			if h != nil {
-				timed += uint64(h.TotalCount())
-			}
-		}
-		if c.Service != nil {
-			served += uint64(c.Service.TotalCount())
-		}
+		timed += Count(c.Response) + c.CountFailed()
+		served += Count(c.Service)
 	}
 	if ended != s.Due || timed != s.Due || served > s.Due {
 		return fmt.Errorf("%d operations were due, but %d have an outcome and %d have a time", s.Due, ended, timed)

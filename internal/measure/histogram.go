@@ -34,6 +34,14 @@ func Add(dst, src *Histogram) *Histogram {
 	return dst
 }
 
+// Count returns the number of times in h, which may be nil.
+func Count(h *Histogram) uint64 {
+	if h == nil {
+		return 0
+	}
+	return uint64(h.TotalCount())
+}
+
 // Record adds one measured time, in nanoseconds, to the histogram. A time outside the range is
 // counted at the nearer end of the range, so that no time is lost.
 func Record(h *Histogram, ns int64) {

@@ -95,7 +95,7 @@ func (s *Steps) AddTo(target *Histogram) *Histogram {
 
 // Add adds the times in a histogram, which may be nil.
 func (s *Steps) Add(source *Histogram) {
-	if source == nil || source.TotalCount() == 0 {
+	if Count(source) == 0 {
 		return
 	}
 	more := NonEmptySteps(source).NonEmpty

@@ -44,10 +44,7 @@ func (s Summary) Percentile(p float64) Figure {
 // Summarize returns the summary of a distribution. Each failed operation counts as slower than any
 // success. h may be nil.
 func Summarize(h *Histogram, failed uint64) Summary {
-	var succeeded uint64
-	if h != nil {
-		succeeded = uint64(h.TotalCount())
-	}
+	succeeded := Count(h)
 	s := Summary{Count: succeeded + failed}
 	if s.Count == 0 {
 		return s
@@ -79,10 +76,7 @@ func Percentile(h *Histogram, failed uint64, p float64) Figure {
 // PercentilesOf returns several percentiles in the given order. If the percentiles are in ascending
 // order, it reads the histogram only once.
 func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure {
-	var succeeded uint64
-	if h != nil {
-		succeeded = uint64(h.TotalCount())
-	}
+	succeeded := Count(h)
 	return percentilesOf(succeeded, failed, percentiles, func(ranks []uint64) []int64 {
 		wanted := make([]float64, len(ranks))
 		// the library rounds to the nearest rank, so it returns the value with exactly this rank
@@ -160,7 +154,7 @@ func Slowest(h *Histogram, failed uint64) Figure {
 	switch {
 	case failed > 0:
 		return Figure{Failed: true}
-	case h == nil || h.TotalCount() == 0:
+	case Count(h) == 0:
 		return Figure{}
 	}
 	return knownFigure(float64(h.ValueAtPercentile(100)))

@@ -62,9 +62,7 @@ func (t *Totals) Failed() uint64 { return t.Due - t.Succeeded() }
 func (t *Totals) MergedCell() *Cell {
 	whole := &Cell{}
 	for _, c := range t.Cells {
-		one := *c
-		one.Series = Series{}
-		MergeCells([]*Cell{whole}, []*Cell{&one})
+		whole.Merge(c)
 	}
 	return whole
 }

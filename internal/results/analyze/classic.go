@@ -242,7 +242,7 @@ func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	for i := range p.Seconds {
 		s := &p.Seconds[i]
 		s.Unix = s.start.Unix()
-		if s.times != nil && s.times.TotalCount() > 0 {
+		if measure.Count(s.times) > 0 {
 			s.Known, s.MinMS, s.MeanMS, s.MaxMS = true, float64(s.times.Min())/1e6, s.times.Mean()/1e6, float64(s.times.Max())/1e6
 		}
 		s.times = nil

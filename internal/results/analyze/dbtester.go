@@ -128,7 +128,7 @@ type Bin struct {
 // operation. The sum of the counts equals the histogram's count. Times in the histogram have three
 // significant digits, so an operation near the edge of a bin may be counted in the next bin.
 func Bins(h *measure.Histogram) []Bin {
-	if h == nil || h.TotalCount() == 0 {
+	if measure.Count(h) == 0 {
 		return nil
 	}
 	width := BinWidth

@@ -29,14 +29,14 @@ func byCells[K comparable](all map[measure.Series]*measure.Histogram, of func(me
 // operations, it adds a curve for each kind.
 func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []PercentileCurve {
 	merged := byCells(all, func(measure.Series) bool { return true })[true]
-	if !hasSamples(merged) {
+	if measure.Count(merged) == 0 {
 		return nil
 	}
 	kinds := byCells(all, func(s measure.Series) kv.Kind { return s.Kind })
 	out := []PercentileCurve{curve(Label(o.Trial), merged, o.Trial.Errors)}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		// the histograms of a single kind contain only successes
-		if len(kinds) > 1 && hasSamples(kinds[kind]) {
+		if len(kinds) > 1 && measure.Count(kinds[kind]) > 0 {
 			out = append(out, curve(kind.String()+", successes", kinds[kind], 0))
 		}
 	}
@@ -54,7 +54,7 @@ func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (o
 				done, failed = done+t.ByRole[i].Operations, failed+t.ByRole[i].Errors
 			}
 		}
-		if h := roles[role]; hasSamples(h) || done == 0 && failed > 0 {
+		if h := roles[role]; measure.Count(h) > 0 || done == 0 && failed > 0 {
 			name := "by the " + role.String()
 			switch role {
 			case kv.Follower:
@@ -80,7 +80,7 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 		if m.ID == 0 && m.Name != "" { // an endpoint whose member was never identified
 			h = nil
 		}
-		if !hasSamples(h) && (m.Operations > 0 || m.Errors == 0) {
+		if measure.Count(h) == 0 && (m.Operations > 0 || m.Errors == 0) {
 			continue
 		}
 		led, followed := false, false
@@ -102,8 +102,6 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 	return severalCurves(out)
 }
 
-func hasSamples(h *measure.Histogram) bool { return h != nil && h.TotalCount() > 0 }
-
 // severalCurves returns at most maxLines of the given curves. It returns nil if there are fewer
 // than two curves.
 func severalCurves(all []PercentileCurve) []PercentileCurve {
@@ -116,7 +114,7 @@ func severalCurves(all []PercentileCurve) []PercentileCurve {
 // curve returns a percentile curve. The share of slower operations becomes smaller from point to
 // point, until only the slowest operation is left.
 func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
-	if !hasSamples(h) {
+	if measure.Count(h) == 0 {
 		return PercentileCurve{Name: name + ": failed", Count: failed, Failed: failed}
 	}
 	succeeded := uint64(h.TotalCount())

@@ -210,9 +210,9 @@ func (t *trial) countOutcomes(s *measure.Second) {
 		if c.Kind >= kv.NumKinds {
 			continue
 		}
-		completed[c.Kind] += total(c.Response)
+		completed[c.Kind] += measure.Count(c.Response)
 		for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-			take(c.Kind, o, total(c.Failed[measure.ErrorIndex(o)]))
+			take(c.Kind, o, measure.Count(c.Failed[measure.ErrorIndex(o)]))
 		}
 	}
 	for k, n := range s.Misses {
@@ -235,13 +235,6 @@ func (t *trial) countOutcomes(s *measure.Second) {
 	for o, n := range left {
 		t.unknown[o] += n
 	}
-}
-
-func total(h *measure.Histogram) uint64 {
-	if h == nil {
-		return 0
-	}
-	return uint64(max(h.TotalCount(), 0))
 }
 
 // EnterPhase records the current phase of the run. The trial is nil while a cluster starts or

@@ -135,7 +135,7 @@ func hlogHead(out io.Writer, started, base time.Time) error {
 func hlogSecond(b []byte, e *encoder, s *measure.Second, start, length float64) ([]byte, error) {
 	var err error
 	put := func(tag Tag, h *measure.Histogram) {
-		if err == nil && count(h) > 0 {
+		if err == nil && measure.Count(h) > 0 {
 			tag.Phase = s.Phase
 			b, err = e.appendInterval(b, tag.String(), start, length, h)
 		}

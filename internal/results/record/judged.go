@@ -12,12 +12,12 @@ import (
 
 // figures returns the facts that the verdict's rules need. ranForLoad is the value of
 // Observed.RanForLoad.
-func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float64) verdict.Figures {
+func (t *Trial) figures(all *measure.Cell, m, warmup *measure.Totals, ranForLoad *float64) verdict.Figures {
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
-		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedByKind: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
+		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedByKind: t.ErrorsByKind, Timed: measure.Count(all.Response) + all.CountFailed(),
 		Misses: t.Misses, EmptyKinds: alwaysMissing(m), WrongResponses: t.WrongResponses, Unattributed: m.Unattributed, Done: t.Completed,
-		ServiceP50NS: measure.Percentile(all.service, 0, 50).NS,
+		ServiceP50NS: measure.Percentile(all.Service, 0, 50).NS,
 		Response:     t.SuccessResponseTime.Summary,
 		Headline:     t.Headline().Summary,
 		Rate:         orZero(t.Rate),
@@ -63,9 +63,9 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 	if t.Machine != nil {
 		f.Processors = t.Machine.CPUs
 	}
-	headline := all.service
+	headline := all.Service
 	if t.HeadlineTime() == Response {
-		headline = all.response
+		headline = all.Response
 	}
 	f.Quantile = func(p float64) float64 { return measure.Percentile(headline, t.Errors, p).NS }
 	f.MembersBusy, f.OperationCPUNS = t.memberWork()
@@ -121,20 +121,28 @@ func windowHalves(a *DoneCounts, seconds float64) (all [2]verdict.Half) {
 // longest time of any operation that was in the window or in flight when the window opened. The
 // operations that were in flight when the window opened are in the histograms of the warm-up.
 // Without these histograms, it assumes that such an operation may have taken as long as the window.
-func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
-	sum, most := all.total()
+func totalTimes(all *measure.Cell, m, warmup *measure.Totals) (sum, longest float64) {
+	sum, most := sumTimes(all)
 	longest = float64(most)
 	switch {
 	case m.InFlightAtStart == 0:
 	case warmup == nil:
 		longest = math.Max(longest, 1e9*m.Seconds)
 	default:
-		before := &sums{}
-		for _, c := range warmup.Cells {
-			before.add(c)
-		}
-		_, most = before.total()
+		_, most = sumTimes(warmup.MergedCell())
 		longest = math.Max(longest, float64(most))
+	}
+	return sum, longest
+}
+
+// sumTimes returns the sum of the times of all operations in a cell, including those that failed. It
+// also returns the longest of these times.
+func sumTimes(c *measure.Cell) (sum float64, longest int64) {
+	for _, h := range append(c.Failed[:], c.Response) {
+		if n := measure.Count(h); n > 0 {
+			sum += h.Mean() * float64(n)
+			longest = max(longest, h.Max())
+		}
 	}
 	return sum, longest
 }
@@ -144,7 +152,7 @@ func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
 func alwaysMissing(m *measure.Totals) (list []string) {
 	var done [kv.NumKinds]uint64
 	for _, c := range m.Cells {
-		done[c.Kind] += count(c.Response)
+		done[c.Kind] += measure.Count(c.Response)
 	}
 	for kind, missed := range m.Misses {
 		if missed > 0 && missed == done[kind] {

@@ -22,17 +22,17 @@ type Latencies struct {
 }
 
 // setTimes computes the distributions from the merged histograms of the window.
-func (t *Trial) setTimes(all *sums, m *measure.Totals) {
-	t.ResponseTime = Times{measure.Summarize(all.response, t.Errors)}
-	t.SuccessResponseTime = Times{measure.Summarize(all.response, 0)}
-	t.ServiceTime = Times{measure.Summarize(all.service, t.Errors)}
-	for i, h := range all.errors {
-		if count(h) > 0 {
+func (t *Trial) setTimes(all *measure.Cell, m *measure.Totals) {
+	t.ResponseTime = Times{measure.Summarize(all.Response, t.Errors)}
+	t.SuccessResponseTime = Times{measure.Summarize(all.Response, 0)}
+	t.ServiceTime = Times{measure.Summarize(all.Service, t.Errors)}
+	for i, h := range all.Failed {
+		if measure.Count(h) > 0 {
 			t.ErrorTimes[(kv.NotSent + kv.Outcome(i)).String()] = Times{measure.Summarize(h, 0)}
 		}
 	}
 	every := measure.NewHistogram()
-	for _, h := range append(all.errors[:], all.response) {
+	for _, h := range append(all.Failed[:], all.Response) {
 		measure.Add(every, h)
 	}
 	if every.TotalCount() > 0 {
@@ -40,8 +40,8 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 	}
 	if t.Open() {
 		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
-	} else if n := count(all.response); n > 0 && !t.NewConnection { // with NewConnection, the time before sent is spent on closing the previous session
-		t.ConnectionWaitNS = math.Round(max(all.response.Mean()-all.service.Mean()-float64(m.Disturbance.Idle)/float64(n), 0))
+	} else if n := measure.Count(all.Response); n > 0 && !t.NewConnection { // with NewConnection, the time before sent is spent on closing the previous session
+		t.ConnectionWaitNS = math.Round(max(all.Response.Mean()-all.Service.Mean()-float64(m.Disturbance.Idle)/float64(n), 0))
 	}
 }
 

@@ -13,10 +13,7 @@ import (
 // contains no pointer into the totals, because such a pointer would keep the generator's memory
 // alive.
 func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles RoleHistory) Trial {
-	all := &sums{}
-	for _, cell := range measured.Cells {
-		all.add(cell)
-	}
+	all := measured.MergedCell()
 	t := newPendingTrial(c, o.Started)
 	t.State, t.Failure = cmp.Or(o.State, Complete), o.Failure
 	if !o.Opened.IsZero() {

@@ -61,9 +61,9 @@ func newQueueWaits(ranForLoad *float64, throttled, delay int64, loops int, secon
 }
 
 // newOverhead computes the overhead in the window. It returns nil if no operation was sampled.
-func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64, w queueWaits) *GeneratorOverhead {
+func newOverhead(all *measure.Cell, m *measure.Totals, open bool, connectionWait float64, w queueWaits) *GeneratorOverhead {
 	d := &m.Disturbance
-	a := overheadOf(d, all.response, connectionWait, w)
+	a := overheadOf(d, all.Response, connectionWait, w)
 	if a == nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64
 // connection. overheadOf subtracts this time from the cycle: the connection causes this wait, and
 // not the generator.
 func overheadOf(d *measure.Disturbance, response *measure.Histogram, connectionWait float64, w queueWaits) *GeneratorOverhead {
-	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // results from another worker may contain only one of the two
+	if measure.Count(d.Sampled) == 0 || measure.Count(d.Undisturbed) == 0 { // results from another worker may contain only one of the two
 		return nil
 	}
 	a := &GeneratorOverhead{
@@ -91,8 +91,8 @@ func overheadOf(d *measure.Disturbance, response *measure.Histogram, connectionW
 		MeanNS:      max(d.Sampled.Mean()-d.Undisturbed.Mean(), 0),
 		RanForLoad:  w.ranForLoad,
 	}
-	a.RunWaitNS = min(max(float64(d.RunWait)/float64(count(d.Sampled)), 0), a.MeanNS)
-	if n := count(response); n > 0 {
+	a.RunWaitNS = min(max(float64(d.RunWait)/float64(measure.Count(d.Sampled)), 0), a.MeanNS)
+	if n := measure.Count(response); n > 0 {
 		a.MeanNS += float64(d.Idle) / float64(n)
 		a.CycleNS = response.Mean() - connectionWait
 	}
@@ -125,7 +125,7 @@ func (a *GeneratorOverhead) figures() verdict.Added {
 // connection was free or because the limit on operations in flight was reached. The results cover
 // all operations that were sent, although the histogram contains only the operations that waited.
 func waitTimes(d *measure.Disturbance) (times verdict.Times) {
-	sent, some := float64(count(d.OwnDelay)), float64(count(d.BlockedDelay))
+	sent, some := float64(measure.Count(d.OwnDelay)), float64(measure.Count(d.BlockedDelay))
 	if some == 0 {
 		return times
 	}

@@ -91,7 +91,7 @@ func checkRoundTrip(t *testing.T, l *load) {
 
 func mergeCells(cells []*measure.Cell, into *measure.Histogram) *measure.Histogram {
 	for _, c := range cells {
-		merge(&into, c.Response)
+		into = measure.Add(into, c.Response)
 	}
 	return into
 }
@@ -145,7 +145,7 @@ func checkTimeline(t *testing.T, rows []Row, seconds []*measure.Second) {
 		}
 		var h *measure.Histogram
 		for _, c := range s.Cells {
-			merge(&h, c.Response)
+			h = measure.Add(h, c.Response)
 		}
 		sum := measure.Summarize(h, r.Errors)
 		want := []measure.Figure{known(sum.Percentile(50)), known(sum.Percentile(99)), known(sum.Percentile(99.9)), known(sum.Max)}

@@ -106,78 +106,25 @@ func byOperation(cells []*measure.Cell) []Served {
 // served returns the results of the cells, combined by operation, consistency and the role that the
 // function `role` returns.
 func served(cells []*measure.Cell, role func(*measure.Cell) kv.Role) []Served {
-	groups := map[servedKey]*sums{}
+	groups := map[servedKey]*measure.Cell{}
 	for _, c := range cells {
 		key := servedKey{c.Kind, c.Consistency, role(c)}
 		if groups[key] == nil {
-			groups[key] = &sums{}
+			groups[key] = &measure.Cell{}
 		}
-		groups[key].add(c)
+		groups[key].Merge(c)
 	}
 	all := make([]Served, 0, len(groups))
 	for _, key := range slices.SortedFunc(maps.Keys(groups), servedKey.compare) {
 		s := groups[key]
 		all = append(all, Served{
 			Operation: key.kind.String(), Consistency: key.level.String(), Role: key.role.String(),
-			Operations: count(s.response), Errors: s.failed(),
-			ResponseTime: Times{measure.Summarize(s.response, s.failed())},
-			ServiceTime:  Times{measure.Summarize(s.service, s.failed())},
+			Operations: measure.Count(s.Response), Errors: s.CountFailed(),
+			ResponseTime: Times{measure.Summarize(s.Response, s.CountFailed())},
+			ServiceTime:  Times{measure.Summarize(s.Service, s.CountFailed())},
 		})
 	}
 	return all
-}
-
-// sums holds the sums of the histograms of several cells. A histogram that is nil is empty.
-type sums struct {
-	response, service *measure.Histogram
-	errors            [measure.NumErrors]*measure.Histogram
-}
-
-func (s *sums) add(c *measure.Cell) {
-	merge(&s.response, c.Response)
-	merge(&s.service, c.Service)
-	for i, h := range c.Failed {
-		merge(&s.errors[i], h)
-	}
-}
-
-func (s *sums) failed() uint64 {
-	n := uint64(0)
-	for _, h := range s.errors {
-		n += count(h)
-	}
-	return n
-}
-
-// total returns the sum of the times of all operations, including those that failed. It also
-// returns the longest of these times.
-func (s *sums) total() (sum float64, longest int64) {
-	for _, h := range append(s.errors[:], s.response) {
-		if count(h) > 0 {
-			sum += h.Mean() * float64(h.TotalCount())
-			longest = max(longest, h.Max())
-		}
-	}
-	return sum, longest
-}
-
-func count(h *measure.Histogram) uint64 {
-	if h == nil {
-		return 0
-	}
-	return uint64(h.TotalCount())
-}
-
-// merge adds the histogram `source` to the histogram *target. It creates *target if necessary, and
-// does not change `source`.
-func merge(target **measure.Histogram, source *measure.Histogram) {
-	if count(source) == 0 {
-		return
-	}
-	if *target == nil {
-		*target = measure.NewHistogram()
-	}
-	(*target).Merge(source)
 }
 
 // ByMember reports on the operations at one member during the window.
@@ -245,7 +192,7 @@ type DoneCounts struct {
 func (a *DoneCounts) add(s *measure.Second) {
 	a.Total = addAtIndex(a.Total, s.Index, s.Done)
 	for _, c := range s.Cells {
-		if n := count(c.Response); n > 0 {
+		if n := measure.Count(c.Response); n > 0 {
 			if a.ByMember == nil {
 				a.ByMember = map[uint64][]uint64{}
 			}
@@ -287,11 +234,10 @@ func byMember(m *measure.Totals, members []Member, answered *DoneCounts) []ByMem
 		if at := slices.IndexFunc(all, func(b ByMember) bool { return c.Member != 0 && uint64(b.ID) == c.Member }); at >= 0 {
 			into = &all[at]
 		}
-		s := &sums{}
-		s.add(c)
-		into.Operations += count(s.response)
-		into.Errors += s.failed()
-		total += count(s.response) + s.failed()
+		succeeded, failed := measure.Count(c.Response), c.CountFailed()
+		into.Operations += succeeded
+		into.Errors += failed
+		total += succeeded + failed
 		cells[into] = append(cells[into], c)
 	}
 	for of, cells := range cells {

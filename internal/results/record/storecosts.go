@@ -61,7 +61,7 @@ func (t *Trial) storeCosts(o *Observed, m *measure.Totals) (c StoreCosts) {
 func (t *Trial) written(m *measure.Totals) (keys, bytes uint64) {
 	var of [kv.NumKinds]uint64
 	for _, c := range m.Cells {
-		of[c.Kind] += count(c.Response)
+		of[c.Kind] += measure.Count(c.Response)
 	}
 	of[kv.CAS] -= min(of[kv.CAS], m.Outcomes[kv.Conflict])
 	of[kv.Delete] -= min(of[kv.Delete], m.Misses[kv.Delete])

@@ -94,11 +94,7 @@ func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure
 	if watchers > 0 {
 		// The times exclude lost events, which are known only at the end of the trial.
 		w := &s.Watch
-		count := uint64(0)
-		if w.FromDue != nil {
-			count = uint64(w.FromDue.TotalCount())
-		}
-		times := measure.DropUnsupported(measure.PercentilesOf(w.FromDue, 0, 50, 99), count, watchers, 50, 99)
+		times := measure.DropUnsupported(measure.PercentilesOf(w.FromDue, 0, 50, 99), measure.Count(w.FromDue), watchers, 50, 99)
 		r.Watch = &RowWatch{Events: w.Delivered, Duplicated: w.Duplicated, Reordered: w.Reordered, P50: times[0], P99: times[1], Max: measure.Slowest(w.FromDue, 0)}
 	}
 	return r

@@ -166,7 +166,7 @@ func (t *TrialWriter) DoneCounts() *DoneCounts {
 func (t *TrialWriter) WatchersCreated(phase measure.Phase, h *measure.Histogram, seconds float64) error {
 	return t.withLock(func() error {
 		start := t.start[phase]
-		if start.IsZero() || count(h) == 0 {
+		if start.IsZero() || measure.Count(h) == 0 {
 			return nil
 		}
 		var err error

@@ -161,7 +161,7 @@ func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker
 			ThrottledNS: orZero(p.ThrottledNS),
 			Added:       overheadOf(&d, response, t.ConnectionWaitNS, newQueueWaits(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, seconds)).figures(),
 		}
-		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && count(response) > 0 {
+		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && measure.Count(response) > 0 {
 			w.Pace = own / others
 			w.PaceError = response.StdDev() / max(response.Mean(), 1) * math.Sqrt(1/others+1/of)
 		}
