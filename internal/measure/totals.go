@@ -78,31 +78,32 @@ type WatchTotals struct {
 	// at which the last watcher received the event of this write. Last is nil unless all watchers
 	// watch all keys that are written.
 	Last *Histogram
-	// Acknowledged is the number of acknowledged writes to watched keys.
-	Acknowledged uint64
-	// Expected is the number of events that the acknowledged writes should cause: one event for
-	// each watcher of the written key.
-	Expected  uint64
-	Delivered uint64 // number of different events
+
+	WatchCounts
+}
+
+// WatchCounts counts the events that watchers received.
+type WatchCounts struct {
+	Acknowledged uint64 `json:"acknowledged_writes"` // acknowledged writes to watched keys
+	Expected     uint64 `json:"expected_events"`     // number of events that watchers should receive: for each acknowledged write, one for each watcher of the key
+	Delivered    uint64 `json:"delivered_events"`    // distinct events
 	// Lost is the number of events that did not arrive. For each watcher and key, the larger of two
 	// numbers counts: the number of missing versions of the key, and the number of acknowledged
 	// writes without an event.
-	Lost uint64
-	// Coalesced is the number of versions that watchers did not receive because the store sends
-	// only the newest version.
-	Coalesced  uint64
-	Duplicated uint64
-	Reordered  uint64
-	Untimed    uint64 // number of delivered events whose write has an unknown due time
-	Foreign    uint64 // number of events in Untimed that were damaged or not caused by this load
-	Wrong      uint64 // number of events for keys that the watcher does not watch
+	Lost uint64 `json:"lost_events"`
+	// Coalesced is the number of versions that watchers in mode "once" or "query" did not receive,
+	// because the store sends only the newest version.
+	Coalesced  uint64 `json:"coalesced_events"`
+	Duplicated uint64 `json:"duplicated_events"`
+	Reordered  uint64 `json:"reordered_events"` // number of events that arrived after a later event of their key
+	Untimed    uint64 `json:"untimed_events"`   // number of delivered events whose write has an unknown due time or send time
+	Foreign    uint64 `json:"foreign_events"`   // number of events in Untimed that were damaged or not caused by this load
+	Wrong      uint64 `json:"wrong_events"`     // number of events of keys that the watcher does not watch
 	// Impossible is the number of events that arrived before their write was sent. If it is above
 	// 0, the times are invalid.
-	Impossible uint64
-	// Resubscribed is how many times the load re-created watchers after the loss of their
-	// connection or stream. Ended is the number of watchers that the store ended permanently.
+	Impossible   uint64 `json:"impossible_events"`
+	Resubscribed uint64 `json:"resubscribed"`   // number of times that a watcher was re-created after the loss of its connection or stream
+	Ended        uint64 `json:"ended_watchers"` // number of watchers that the store ended permanently
 	// EndedText is the reason why the store ended the first of these watchers.
-	Resubscribed uint64
-	Ended        uint64
-	EndedText    string
+	EndedText string `json:"ended_text,omitempty"`
 }

@@ -64,8 +64,9 @@ type Figures struct {
 	// ControllerClock is the clock of the controller's machine.
 	ControllerClock ControllerClock
 
-	// Events counts the watch events during the load.
-	Events EventFigures
+	// Events counts the watch events during the load, including its warm-up. Duplicated, Reordered
+	// and Untimed count only the events in the window.
+	Events measure.WatchCounts
 
 	Cluster
 	Faults
@@ -165,21 +166,6 @@ type Durability struct {
 type Half struct {
 	Seconds                  int
 	PerSecond, StandardError float64
-}
-
-// EventFigures counts the events that watchers received. A count includes the warm-up unless its
-// comment says that it is limited to the window.
-type EventFigures struct {
-	Expected     uint64 // one event per acknowledged write for each watcher of the key
-	Lost         uint64 // expected events that did not arrive
-	Duplicated   uint64 // in the window
-	Reordered    uint64 // in the window
-	Untimed      uint64 // in the window: events of writes whose due time or send time is not known
-	Wrong        uint64 // events for keys that the watcher does not watch
-	Impossible   uint64 // events that arrived before the write was sent
-	Ended        uint64 // watchers that the store ended permanently
-	EndedText    string
-	Resubscribed uint64 // how often a watcher had to be re-created
 }
 
 // errorKindsText returns words that list the errors by kind, most frequent first, for example ": 20

@@ -43,7 +43,7 @@ func TestIntervalsHoldEveryWatchEvent(t *testing.T) {
 		v.progress(runner.Progress{Stage: runner.TrialDone, Result: &record.Trial{Seconds: 12.5}})
 		v.second(&scenario.Trial{Name: "b"}, &measure.Second{Phase: measure.Measured})
 		run := judged("valid")
-		run.Trials[0].Watch = &record.Watched{Expected: 9, Delivered: 8, Lost: 1, PerSecond: 4}
+		run.Trials[0].Watch = &record.Watched{WatchCounts: measure.WatchCounts{Expected: 9, Delivered: 8, Lost: 1}, PerSecond: 4}
 		v.end(run, nil, nil)
 		lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 		var got measure.Watch

@@ -60,7 +60,7 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 		measure.Record(creation, 1000+r.Int64N(1e6))
 	}
 	must(t, tw.WatchersCreated(measure.Warmup, creation, 0.1))
-	total.Watching = &measure.WatchTotals{Watchers: 5, Expected: 120_000 + lost, Delivered: 120_000, Lost: lost, Duplicated: 3, Reordered: 2, Resubscribed: 1, Created: creation}
+	total.Watching = &measure.WatchTotals{Watchers: 5, WatchCounts: measure.WatchCounts{Expected: 120_000 + lost, Delivered: 120_000, Lost: lost, Duplicated: 3, Reordered: 2, Resubscribed: 1}, Created: creation}
 	must(t, tw.Finish(record.NewTrial(c, record.Observed{Started: noon, Opened: noon.Add(time.Second)}, total, nil, nil)))
 	must(t, w.Finish(record.Complete, "", noon.Add(time.Minute)))
 	m = &made{dir: w.Dir()}

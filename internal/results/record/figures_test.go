@@ -25,7 +25,7 @@ func fullTrial(t *testing.T) *Trial {
 	totals := l.totals[measure.Measured]
 	totals.Seconds, totals.Retries, totals.Keys = 3, 8, 9
 	totals.Parts, totals.MergedAfter = []measure.Part{{Worker: "w1"}, {Worker: "w2", StartDelay: 5, ClockError: 3}}, 7
-	totals.Watching = &measure.WatchTotals{Expected: 100, Delivered: 99, Lost: 1, Created: measure.NewHistogram()}
+	totals.Watching = &measure.WatchTotals{WatchCounts: measure.WatchCounts{Expected: 100, Delivered: 99, Lost: 1}, Created: measure.NewHistogram()}
 	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
 	for i := range int64(3000) {
 		measure.Record(totals.Watch.FromDue, 1000*i)

@@ -3,26 +3,12 @@ package record
 import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Watched reports on watch events. Counts cover the whole load, including its warm-up, unless the
 // comment on the count mentions the window.
 type Watched struct {
-	Acknowledged   uint64 `json:"acknowledged_writes"` // acknowledged writes of watched keys
-	Expected       uint64 `json:"expected_events"`     // number of events that watchers should receive: for each acknowledged write, one for each watcher of the key
-	Delivered      uint64 `json:"delivered_events"`    // distinct events
-	Lost           uint64 `json:"lost_events"`
-	Coalesced      uint64 `json:"coalesced_events"` // number of versions that watchers in mode "once" or "query" skipped
-	Duplicated     uint64 `json:"duplicated_events"`
-	Reordered      uint64 `json:"reordered_events"`  // number of events that arrived after a later event of their key
-	Untimed        uint64 `json:"untimed_events"`    // number of delivered events for which the time when the write was sent is not known
-	Foreign        uint64 `json:"foreign_events"`    // number of untimed events that writes of this load did not cause
-	WrongKeyEvents uint64 `json:"wrong_events"`      // number of events of keys that the watcher does not watch
-	Impossible     uint64 `json:"impossible_events"` // number of events that arrived before their write was sent
-	Resubscribed   uint64 `json:"resubscribed"`      // number of times that a watcher was re-created
-	Ended          uint64 `json:"ended_watchers"`    // number of watchers that the store ended permanently
-	EndedText      string `json:"ended_text,omitempty"`
+	measure.WatchCounts
 
 	// InWindow is the number of distinct events of writes that were due in the window. It includes
 	// events that arrived after the window. PerSecond is InWindow divided by the length of the
@@ -62,10 +48,8 @@ func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 		return nil
 	}
 	w := &Watched{
-		Acknowledged: t.Acknowledged, Expected: t.Expected, Delivered: t.Delivered, Lost: t.Lost, Coalesced: t.Coalesced,
-		Duplicated: t.Duplicated, Reordered: t.Reordered, Untimed: t.Untimed, Foreign: t.Foreign,
-		WrongKeyEvents: t.Wrong, Impossible: t.Impossible, Resubscribed: t.Resubscribed, Ended: t.Ended, EndedText: t.EndedText,
-		InWindow: m.Watch.Delivered, Creation: Times{measure.Summarize(t.Created, 0)}, CreationSeconds: t.CreatedSeconds,
+		WatchCounts: t.WatchCounts,
+		InWindow:    m.Watch.Delivered, Creation: Times{measure.Summarize(t.Created, 0)}, CreationSeconds: t.CreatedSeconds,
 	}
 	if t.Last != nil {
 		w.ToLastWatcher = &Times{measure.Summarize(t.Last, t.Lost)}
@@ -84,11 +68,9 @@ func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 // and untimed events are those in the window. Lost events are those of the whole load, because they
 // are not known for the window alone. If the load watches a given key, untimed events are normal
 // and count as 0, because events of writes before the load have no times.
-func (w *Watched) figures(c *scenario.Watch, window *measure.Watch) verdict.EventFigures {
-	f := verdict.EventFigures{
-		Expected: w.Expected, Lost: w.Lost, Duplicated: window.Duplicated, Reordered: window.Reordered, Untimed: window.Untimed,
-		Wrong: w.WrongKeyEvents, Impossible: w.Impossible, Ended: w.Ended, EndedText: w.EndedText, Resubscribed: w.Resubscribed,
-	}
+func (w *Watched) figures(c *scenario.Watch, window *measure.Watch) measure.WatchCounts {
+	f := w.WatchCounts
+	f.Duplicated, f.Reordered, f.Untimed = window.Duplicated, window.Reordered, window.Untimed
 	if c != nil && len(c.Key) > 0 {
 		f.Untimed = 0
 	}

@@ -40,7 +40,7 @@ func watchedTotals(n uint64) *measure.Totals {
 			measure.Record(m.Watch.FromSent, 2e6+i)
 		}
 	}
-	m.Watching = &measure.WatchTotals{Watchers: 20, Acknowledged: n, Expected: 2 * n, Delivered: 2 * n, Created: measure.NewHistogram(), CreatedSeconds: 0.5}
+	m.Watching = &measure.WatchTotals{Watchers: 20, WatchCounts: measure.WatchCounts{Acknowledged: n, Expected: 2 * n, Delivered: 2 * n}, Created: measure.NewHistogram(), CreatedSeconds: 0.5}
 	measure.Record(m.Watching.Created, 1e6)
 	return m
 }

@@ -100,7 +100,7 @@ func TestPerfdash(t *testing.T) {
 // other event.
 func TestClassicHasSectionsForWatchers(t *testing.T) {
 	trial, files := classicTrial(0, 200, 0)
-	trial.Watch = &record.Watched{Lost: 40, CreationSeconds: 4}
+	trial.Watch = &record.Watched{WatchCounts: measure.WatchCounts{Lost: 40}, CreationSeconds: 4}
 	trial.Load.Watch = &scenario.Watch{Watchers: 2, Streams: 1}
 	add := func(phase measure.Phase, time record.Time, n int) {
 		h := measure.NewHistogram()

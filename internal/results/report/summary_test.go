@@ -35,7 +35,7 @@ func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 		measure.Record(totals.Watch.FromSent, ns)
 	}
 	n := uint64(5 * events)
-	totals.Watching = &measure.WatchTotals{Watchers: 1200, Expected: n + lost, Delivered: n, Lost: lost, Duplicated: twice, Reordered: disordered}
+	totals.Watching = &measure.WatchTotals{Watchers: 1200, WatchCounts: measure.WatchCounts{Expected: n + lost, Delivered: n, Lost: lost, Duplicated: twice, Reordered: disordered}}
 	return record.NewTrial(c, record.Observed{Started: noon, Opened: noon, CPUSeconds: 1}, totals, nil, nil)
 }
 

@@ -271,7 +271,7 @@ func eventCounts(w *record.Watched) string {
 		n    uint64
 		what string
 	}{
-		{w.Coalesced, "coalesced"}, {w.Lost, "lost"}, {w.Duplicated, "duplicated"}, {w.Reordered, "out of order"}, {w.WrongKeyEvents, "of keys that were not watched"},
+		{w.Coalesced, "coalesced"}, {w.Lost, "lost"}, {w.Duplicated, "duplicated"}, {w.Reordered, "out of order"}, {w.Wrong, "of keys that were not watched"},
 		{w.Impossible, "received before their write was sent"}, {w.Foreign, "of other programs' writes"},
 	} {
 		if wrong.n > 0 {

@@ -31,7 +31,7 @@ func everyEvent(t *testing.T, trial *record.Trial, want uint64) {
 	if w == nil {
 		t.Fatalf("%s has no results of its watchers", trial.Name)
 	}
-	if w.Expected != want || w.Delivered != want || w.Lost+w.Duplicated+w.Reordered+w.WrongKeyEvents+w.Impossible+w.Ended > 0 ||
+	if w.Expected != want || w.Delivered != want || w.Lost+w.Duplicated+w.Reordered+w.Wrong+w.Impossible+w.Ended > 0 ||
 		w.Creation.Count != uint64(trial.Load.Watch.Watchers) || rule(trial, 20)+rule(trial, 21) != "" {
 		t.Errorf("%s: want %d events: %+v", trial.Name, want, *w)
 	}

@@ -72,7 +72,7 @@ func allEvents(t *testing.T, trial *record.Trial, want uint64) {
 	if trial.State != record.Complete || trial.Operations == 0 || trial.Errors != trial.ErrorsByKind["not_sent"] {
 		t.Errorf("%s: %s, %d of %d operations, errors %v %v", trial.Name, trial.State, trial.Operations, trial.Due, trial.ErrorsByKind, trial.ErrorTexts)
 	}
-	if w.Expected != want || w.Delivered != want || w.Lost+w.Duplicated+w.Reordered+w.WrongKeyEvents+w.Impossible+w.Ended > 0 || rule(trial, 20)+rule(trial, 21) != "" {
+	if w.Expected != want || w.Delivered != want || w.Lost+w.Duplicated+w.Reordered+w.Wrong+w.Impossible+w.Ended > 0 || rule(trial, 20)+rule(trial, 21) != "" {
 		t.Errorf("%s: %d events were wanted: %+v", trial.Name, want, *w)
 	}
 }
