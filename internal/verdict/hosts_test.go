@@ -18,7 +18,7 @@ func onHosts() Figures {
 		{Name: "gen2", Machine: "machine gen2", GeneratesLoad: true, BusyShare: 0.5, Processors: 2},
 	}
 	for _, name := range []string{"w1 on gen1", "w2 on gen2"} {
-		f.Workers = append(f.Workers, Worker{Name: name, Seconds: f.Seconds, Loops: 1})
+		f.Workers = append(f.Workers, Worker{Name: name, Seconds: f.Seconds, Generator: Generator{Loops: 1}})
 	}
 	return f
 }

@@ -41,13 +41,10 @@ type Worker struct {
 	// MedianDistances holds, for each second, the difference between the logarithms of this
 	// worker's median response time and that of the other workers.
 	MedianDistances []float64
-	// R5 to R9 use these figures of the worker's generator. They have the same meaning as in
-	// Figures.
-	Seconds                                         float64
-	Loops                                           int
-	LoopCPUNS, RunDelayNS, PausedNS, LongestPauseNS int64
-	ThrottledNS                                     int64
-	Added                                           Added
+	// Seconds is the length of the worker's window.
+	Seconds float64
+	// Generator holds the figures of the worker's own generator. R5 to R9 use them.
+	Generator
 }
 
 // R26WorkerLost reports workers that were lost before the end, and hosts that were lost together
@@ -138,13 +135,9 @@ func R29WorkerApart(f *Figures) finding {
 
 // figures returns the figures of the worker's own generator, for rules that judge one generator.
 func (w *Worker) figures(all *Figures) Figures {
-	return Figures{
-		OpenLoop: all.OpenLoop, Succeeded: all.Succeeded, Headline: all.Headline, Seconds: w.Seconds,
-		Generator: Generator{
-			Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS, PausedNS: w.PausedNS, LongestPauseNS: w.LongestPauseNS,
-			ThrottledNS: w.ThrottledNS, Added: w.Added, StolenShare: all.StolenShare,
-		},
-	}
+	own := Figures{OpenLoop: all.OpenLoop, Succeeded: all.Succeeded, Headline: all.Headline, Seconds: w.Seconds, Generator: w.Generator}
+	own.StolenShare = all.StolenShare
+	return own
 }
 
 // R30DisturbedWorker reports a worker whose generator was disturbed. It applies R5 to R9 to each

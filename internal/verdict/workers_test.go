@@ -113,7 +113,7 @@ func TestReasonsNameTheWorker(t *testing.T) {
 			g := good()
 			all = append(all, Worker{
 				Name: fmt.Sprintf("w%d on b", i+1), Pace: 1, PaceError: 0.01, MedianDistances: []float64{0.01, -0.01, 0.02, 0}, Seconds: 10,
-				Loops: g.Loops, LoopCPUNS: g.LoopCPUNS, RunDelayNS: g.RunDelayNS, PausedNS: g.PausedNS, LongestPauseNS: g.LongestPauseNS, Added: g.Added,
+				Generator: Generator{Loops: g.Loops, LoopCPUNS: g.LoopCPUNS, RunDelayNS: g.RunDelayNS, PausedNS: g.PausedNS, LongestPauseNS: g.LongestPauseNS, Added: g.Added},
 			})
 		}
 		return all

@@ -157,9 +157,11 @@ func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker
 		seconds := float64(p.Length) / 1e9
 		w := verdict.Worker{
 			Name: p.Worker, Lost: p.Lost, StartDelayNS: p.StartDelay, MedianDistances: apart[i], Seconds: seconds,
-			Loops: p.Loops, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay, PausedNS: p.Paused, LongestPauseNS: p.LongestPause,
-			ThrottledNS: orZero(p.ThrottledNS),
-			Added:       overheadOf(&d, response, t.ConnectionWaitNS, newQueueWaits(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, seconds)).figures(),
+			Generator: verdict.Generator{
+				Loops: p.Loops, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay, PausedNS: p.Paused, LongestPauseNS: p.LongestPause,
+				ThrottledNS: orZero(p.ThrottledNS),
+				Added:       overheadOf(&d, response, t.ConnectionWaitNS, newQueueWaits(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, seconds)).figures(),
+			},
 		}
 		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && measure.Count(response) > 0 {
 			w.Pace = own / others
