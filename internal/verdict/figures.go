@@ -17,7 +17,6 @@ type Figures struct {
 	OpenLoop    bool
 	Interrupted bool
 	Seconds     float64 // its length
-	Rate        float64 // open loop: requested operations per second
 
 	// Operations due in the window.
 	Due            uint64
@@ -61,8 +60,8 @@ type Figures struct {
 	// scenario names machines with separate clocks. If it is not empty, R10 and R23 judge each
 	// machine separately.
 	Hosts []Host
-	// ControllerClock is the clock of the controller's machine.
-	ControllerClock ControllerClock
+	// ControllerClock reports the changes to the clock of the controller's machine. It may be nil.
+	ControllerClock *ClockChanges
 
 	// Events counts the watch events during the load, including its warm-up. Duplicated, Reordered
 	// and Untimed count only the events in the window.

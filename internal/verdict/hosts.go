@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,25 +37,28 @@ type Host struct {
 	ClockChanges                int
 }
 
-// ControllerClock describes the changes to the clock of the controller's machine during a trial:
-// their number and their sum.
-type ControllerClock struct {
-	ClockChanges  int
-	ClockChangeNS float64
-	HasMembers    bool // set if members run on that machine
+// ClockChanges reports how the controller's clock was set during a trial. These changes do not
+// affect the times in the record, which are based on the clock's setting at the start of the
+// process.
+type ClockChanges struct {
+	Count         int   `json:"times"`  // number of times that the clock was set; the clock is checked once per second
+	ClockChangeNS int64 `json:"set_ns"` // sum of these changes; negative if the clock was set back
+	// HasMembers reports whether members of the cluster run on the controller's machine, so that
+	// setting its clock may affect them.
+	HasMembers bool `json:"members"`
 }
 
 // finding reports a controller's clock that was set. The run itself uses only a monotonic clock, so
 // the change can affect only members on that machine.
-func (c ControllerClock) finding() finding {
-	const was = "the clock of the controller's machine was set during the trial (%d times, %s in total)"
-	switch {
-	case c.ClockChanges == 0:
+func (c *ClockChanges) finding() finding {
+	if c == nil || c.Count == 0 {
 		return noFinding()
-	case c.HasMembers:
-		return suspect(was+"; members on this machine use this clock, so their timeouts may have ended too early or too late", c.ClockChanges, text.Duration(c.ClockChangeNS))
 	}
-	return finding{state: Valid, text: fmt.Sprintf(was+"; the recorded times do not show the change, because the run uses a monotonic clock", c.ClockChanges, text.Duration(c.ClockChangeNS))}
+	was := fmt.Sprintf("the clock of the controller's machine was set during the trial (%d times, %s in total)", c.Count, text.Duration(math.Abs(float64(c.ClockChangeNS))))
+	if c.HasMembers {
+		return suspect("%s; members on this machine use this clock, so their timeouts may have ended too early or too late", was)
+	}
+	return finding{state: Valid, text: was + "; the recorded times do not show the change, because the run uses a monotonic clock"}
 }
 
 // judgeMachines calls the function `judge` once for each machine, with a Host that combines the

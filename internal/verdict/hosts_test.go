@@ -121,13 +121,14 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 // A change of the controller's clock makes a trial suspect only if members use that clock.
 func TestClockOfTheController(t *testing.T) {
 	for _, tt := range []struct {
-		own  ControllerClock
+		own  *ClockChanges
 		want State
 		says string
 	}{
-		{ControllerClock{}, Valid, ""},
-		{ControllerClock{ClockChanges: 1, ClockChangeNS: 3600e9}, Valid, "the clock of the controller's machine was set during the trial (1 times"},
-		{ControllerClock{ClockChanges: 2, ClockChangeNS: 1e9, HasMembers: true}, Suspect, "members on this machine use this clock"},
+		{nil, Valid, ""},
+		{&ClockChanges{}, Valid, ""},
+		{&ClockChanges{Count: 1, ClockChangeNS: 3600e9}, Valid, "the clock of the controller's machine was set during the trial (1 times"},
+		{&ClockChanges{Count: 2, ClockChangeNS: -1e9, HasMembers: true}, Suspect, "(2 times, 1.00 s in total); members on this machine use this clock"},
 	} {
 		f := good()
 		f.ControllerClock = tt.own

@@ -48,7 +48,7 @@ func good() Figures {
 
 func goodOpen() Figures {
 	f := good()
-	f.OpenLoop, f.Rate, f.Clients, f.MaxInFlight = true, 10_000, 0, 100_000
+	f.OpenLoop, f.Clients, f.MaxInFlight = true, 0, 100_000
 	f.GeneratorLatenessP99NS = 100_000
 	return f
 }
@@ -206,7 +206,7 @@ func TestRules(t *testing.T) {
 // openLoop returns an open loop of n operations with some failures.
 func openLoop(n, failed uint64) Figures {
 	f := goodOpen()
-	f.Due, f.Timed, f.Succeeded, f.Done, f.Rate = n, n, n, n, float64(n)/10
+	f.Due, f.Timed, f.Succeeded, f.Done = n, n, n, n
 	fail(&f, failed)
 	return f
 }

@@ -58,25 +58,6 @@ type ByHost struct {
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds"`
 }
 
-// ClockChanges reports how the controller's clock was set during a trial. These changes do not
-// affect the times in the record, which are based on the clock's setting at the start of the
-// process.
-type ClockChanges struct {
-	Count         int   `json:"times"`  // number of times that the clock was set; the clock is checked once per second
-	ClockChangeNS int64 `json:"set_ns"` // sum of these changes; negative if the clock was set back
-	// HasMembers reports whether members of the cluster run on the controller's machine, so that
-	// setting its clock may affect them.
-	HasMembers bool `json:"members"`
-}
-
-// figures returns the facts about the controller's clock that the verdict needs.
-func (c *ClockChanges) figures() verdict.ControllerClock {
-	if c == nil {
-		return verdict.ControllerClock{}
-	}
-	return verdict.ControllerClock{ClockChanges: c.Count, ClockChangeNS: math.Abs(float64(c.ClockChangeNS)), HasMembers: c.HasMembers}
-}
-
 // hosts returns the facts about the hosts that the verdict needs.
 func (t *Trial) hosts() (all []verdict.Host) {
 	for i := range t.ByHost {

@@ -20,7 +20,6 @@ func (t *Trial) figures(all *measure.Cell, m, warmup *measure.Totals, ranForLoad
 		ServiceP50NS: measure.Percentile(all.Service, 0, 50).NS,
 		Response:     t.SuccessResponseTime.Summary,
 		Headline:     t.Headline().Summary,
-		Rate:         orZero(t.Rate),
 		Load: verdict.Load{
 			Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanPausedClients + t.meanInactiveClients(), MaxInFlight: t.MaxInFlight,
 			WaitedForLimit: t.WaitedForLimit, WaitedForConnection: t.WaitedForConnection, InFlightAtStart: t.InFlightAtStart, OldestInFlightAgeNS: t.OldestInFlightAgeNS,
@@ -44,7 +43,7 @@ func (t *Trial) figures(all *measure.Cell, m, warmup *measure.Totals, ranForLoad
 	if t.ByWorker != nil {
 		f.Workers = t.workers(m, ranForLoad)
 	}
-	f.Hosts, f.ControllerClock = t.hosts(), t.ClockChanges.figures()
+	f.Hosts, f.ControllerClock = t.hosts(), t.ClockChanges
 	f.Added = t.Overhead.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
 	if t.Watch != nil {

@@ -1,6 +1,10 @@
 package record
 
-import "time"
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
 
 // Observed holds everything that was observed in the measurement window of a trial, except for the
 // operations.
@@ -58,7 +62,7 @@ type Observed struct {
 	// machine.
 	Hosts []ByHost
 	// ClockChanges reports how this machine's clock was set. It is nil if the clock was not set.
-	ClockChanges *ClockChanges
+	ClockChanges *verdict.ClockChanges
 	// Members holds the known members of the cluster. DoneCounts is the result of
 	// TrialWriter.DoneCounts, or nil if nothing was recorded.
 	Members    []Member

@@ -1,6 +1,9 @@
 package record
 
-import "github.com/quorumbench/quorumbench/internal/measure"
+import (
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
 
 // Parts holds the results by role, operation, member, worker, host and client. It also holds
 // results that only some loads have.
@@ -21,7 +24,7 @@ type Parts struct {
 	ByHost []ByHost `json:"by_host,omitempty"`
 	// ClockChanges reports how the controller's clock was set. It is absent if the clock was not
 	// set.
-	ClockChanges *ClockChanges `json:"clock_set,omitempty"`
+	ClockChanges *verdict.ClockChanges `json:"clock_set,omitempty"`
 	WorkerTiming
 	// ByClient reports how evenly the clients of a closed loop were served. It is absent in an open
 	// loop.

@@ -7,6 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // clockEstimate is the estimate of a host's clock at a given time according to this process's
@@ -60,7 +61,7 @@ func newClockSetEvent(at time.Time, clockOwner string, change time.Duration, fal
 // clock that provides the trial's times.
 type ownClock struct {
 	lastAhead time.Duration // how far this machine's clock was ahead at the last comparison
-	record.ClockChanges
+	verdict.ClockChanges
 }
 
 // minClockChange is the smallest change of the clock that is reported.

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/signals"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // monitor observes a running load. It records the load once per second, follows elections, samples
@@ -184,7 +185,7 @@ type retargetable interface {
 
 // clockSet returns how often and by how much this machine's clock was set during the trial. It
 // returns nil if the clock was not set.
-func (w *monitor) clockSet() *record.ClockChanges {
+func (w *monitor) clockSet() *verdict.ClockChanges {
 	set := w.sampler.ownClock.ClockChanges
 	if set.Count == 0 {
 		return nil
