@@ -14,14 +14,9 @@ type Input interface {
 	// ended. Each call of Read starts at the beginning of the history. If the function returns an
 	// error, Read stops and returns the error.
 	Read(do func([]history.Op) error) error
-}
-
-// PartialInput is an Input from which operations may be missing.
-type PartialInput interface {
-	Input
-	// Until returns the earliest time at which missing operations may have taken effect, or
+	// CompleteUntil returns the earliest time at which missing operations may have taken effect, or
 	// math.MaxInt64 if no operation is missing. It may only be called after Read.
-	Until() int64
+	CompleteUntil() int64
 }
 
 // Options limits the effort of a check. A zero field selects the default.

@@ -12,7 +12,7 @@ type cut struct {
 	from int64
 }
 
-func (c cut) Until() int64 { return c.from }
+func (c cut) CompleteUntil() int64 { return c.from }
 
 // TestMissingOperationsCauseNoFindings checks that a response causes no finding if missing
 // operations may explain it, and that other violations are still found.

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"container/heap"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -17,6 +18,8 @@ type memory struct {
 }
 
 func (m *memory) Header() *history.Header { return &m.header }
+
+func (*memory) CompleteUntil() int64 { return math.MaxInt64 }
 
 func (m *memory) Read(do func([]history.Op) error) error {
 	for some := range slices.Chunk(m.ops, 3000) {

@@ -47,8 +47,8 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 		found: findings{guarantees: guaranteeSources(in.Header()), limit: math.MaxUint32}, staleReads: newStalenesses(),
 		result: record.Verification{Operations: s.operations - s.nonOperations - s.furtherParts, VerifiedOperations: s.operations - s.nonOperations - s.furtherParts, Indefinite: s.indefinite, Undecided: s.undecided()},
 	}
-	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
-		err = c.excludeSince(p.Until())
+	if until := in.CompleteUntil(); until < math.MaxInt64 {
+		err = c.excludeSince(until)
 	}
 	return c, err
 }
