@@ -189,7 +189,7 @@ func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record
 		certain[r.First().Number] = certainties(r)
 	}
 	for _, t := range analyze.TrialsInOrder(run) {
-		row := append(inColumnOrder(trialFields(t, parameters)), certain[t.Number]...)
+		row := append(trialFields(t, parameters), certain[t.Number]...)
 		if len(run.Parts) > 0 {
 			row.Add("run", run.PartOf(t).Name)
 		}
@@ -249,36 +249,4 @@ func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Ob
 		}
 	}
 	return o
-}
-
-// firstColumns lists the columns of the first version of the file format, in their fixed order. An
-// asterisk stands for all names with the prefix before it. Columns that were added later follow
-// these columns.
-const firstColumns = `number name repeat state store version members operation consistency target connections clients arrival rate
-	key_size value_size key_space seconds due operations errors conflicts misses stale unverifiable keys_read
-	operations_per_second longest_gap_seconds response_time_* service_time_* errors_* client_cpu_ns_per_operation client_max_rss_bytes
-	store_cpu_ns_per_operation store_max_rss_bytes bytes_in bytes_out verdict reasons machine tool_version seed started
-	watchers watch_events_per_second watch_expected_events watch_delivered_events watch_lost_events watch_duplicated_events
-	watch_reordered_events
-	watch_from_due_p50_ns watch_from_due_p90_ns watch_from_due_p99_ns watch_from_due_p99_9_ns watch_from_due_max_ns
-	watch_from_sent_p50_ns watch_from_sent_p90_ns watch_from_sent_p99_ns watch_from_sent_p99_9_ns watch_from_sent_max_ns`
-
-// inColumnOrder sorts fields into the order of firstColumns, followed by all other fields in their
-// given order.
-func inColumnOrder(fields record.Object) (ordered record.Object) {
-	placed := make([]bool, len(fields))
-	place := func(fits func(name string) bool) {
-		for i, f := range fields {
-			if !placed[i] && fits(f.Name) {
-				placed[i] = true
-				ordered = append(ordered, f)
-			}
-		}
-	}
-	for _, first := range strings.Fields(firstColumns) {
-		prefix, several := strings.CutSuffix(first, "*")
-		place(func(name string) bool { return name == first || several && strings.HasPrefix(name, prefix) })
-	}
-	place(func(string) bool { return true })
-	return ordered
 }
