@@ -104,6 +104,49 @@ func codeSmall[T ~int | ~uint8 | ~uint32 | ~int64](c *coder, limit uint64, list 
 	}
 }
 
+// flag encodes or decodes a Boolean.
+func (c *coder) flag(b *bool) {
+	n := uint64(0)
+	if *b {
+		n = 1
+	}
+	c.number(&n, 1)
+	*b = n == 1
+}
+
+// codePresence encodes or decodes whether an optional part exists, and reports whether it exists.
+// When it reads that the part exists, it allocates the part.
+func codePresence[T any](c *coder, part **T) bool {
+	exists := *part != nil
+	c.flag(&exists)
+	if exists && c.reading {
+		*part = new(T)
+	}
+	return exists
+}
+
+// codeList encodes or decodes a list: first its length, then each item. A length that is read must
+// not exceed `limit`.
+func codeList[T any](c *coder, list *[]T, limit uint64, item func(*T)) {
+	n := uint64(len(*list))
+	c.number(&n, limit)
+	codeItems(c, list, n, item)
+}
+
+// codeItems encodes or decodes the n items of a list.
+func codeItems[T any](c *coder, list *[]T, n uint64, item func(*T)) {
+	for i := range n {
+		if c.reading {
+			if c.err != nil {
+				return
+			}
+			var empty T
+			*list = append(*list, empty)
+		}
+		item(&(*list)[i])
+	}
+}
+
 // AppendHistogram appends the encoding of a histogram, which may be nil, to b. It returns the
 // extended slice.
 func AppendHistogram(b []byte, h *Histogram) []byte {

@@ -132,16 +132,11 @@ func (c *coder) second(s *Second) {
 
 // cells encodes or decodes the cells of a second.
 func (c *coder) cells(s *Second) {
-	n := uint64(len(s.Cells))
-	c.number(&n, maxHistograms)
-	for i := range int(n) {
+	codeList(c, &s.Cells, maxHistograms, func(cell **Cell) {
 		if c.reading {
-			if c.err != nil {
-				return
-			}
-			s.Cells = append(s.Cells, &Cell{})
+			*cell = &Cell{}
 		}
-		at := s.Cells[i]
+		at := *cell
 		codeSmall(c, uint64(kv.NumKinds-1), &at.Kind)
 		codeSmall(c, uint64(kv.NumConsistencies-1), &at.Consistency)
 		c.number(&at.Member, noLimit)
@@ -151,7 +146,7 @@ func (c *coder) cells(s *Second) {
 		for k := range at.Failed {
 			c.histogram(&at.Failed[k])
 		}
-	}
+	})
 }
 
 // check returns an error unless each due operation has an outcome and a time.

@@ -310,16 +310,8 @@ func (w *SlotWatchDetail) merge(o *SlotWatchDetail) {
 
 // slotDetail encodes or decodes the detailed record of a second.
 func (c *coder) slotDetail(detail **SlotDetail) {
-	present := uint64(0)
-	if *detail != nil {
-		present = 1
-	}
-	c.number(&present, 1)
-	if present == 0 || c.err != nil {
+	if !codePresence(c, detail) {
 		return
-	}
-	if c.reading {
-		*detail = &SlotDetail{}
 	}
 	f := *detail
 	for _, counts := range []*[Slots]uint32{&f.Done, &f.Definite, &f.Indefinite} {
@@ -327,61 +319,33 @@ func (c *coder) slotDetail(detail **SlotDetail) {
 			codeSmall(c, 1<<32-1, &counts[i])
 		}
 	}
-	n := uint64(len(f.Groups))
-	c.number(&n, maxGroups+uint64(kv.NumKinds)*uint64(kv.NumConsistencies))
-	for i := range int(n) {
-		if c.reading {
-			if c.err != nil {
-				return
-			}
-			f.Groups = append(f.Groups, Group{})
-		}
-		g := &f.Groups[i]
+	codeList(c, &f.Groups, maxGroups+uint64(kv.NumKinds)*uint64(kv.NumConsistencies), func(g *Group) {
 		codeSmall(c, uint64(kv.NumKinds-1), &g.Kind)
 		codeSmall(c, uint64(kv.NumConsistencies-1), &g.Consistency)
 		c.number(&g.Member, noLimit)
 		for k := range g.Alive {
 			c.number(&g.Alive[k], noLimit)
 		}
-	}
+	})
 	c.waits(f)
 	c.slotWatchDetail(&f.Watch)
 }
 
-// waits encodes or decodes the field Waits.
+// waits encodes or decodes the fields Waits and WaitsTruncated.
 func (c *coder) waits(f *SlotDetail) {
-	n, crowded := uint64(len(f.Waits)), uint64(0)
-	if f.WaitsTruncated {
-		crowded = 1
-	}
+	n := uint64(len(f.Waits))
 	c.number(&n, maxWaits)
-	c.number(&crowded, 1)
-	f.WaitsTruncated = crowded == 1
-	for i := range int(n) {
-		if c.reading {
-			if c.err != nil {
-				return
-			}
-			f.Waits = append(f.Waits, Wait{})
-		}
-		w := &f.Waits[i]
+	c.flag(&f.WaitsTruncated)
+	codeItems(c, &f.Waits, n, func(w *Wait) {
 		codeSmall(c, 1<<32-1, &w.Client, &w.Length)
 		codeSmall(c, 1000, &w.End)
-	}
+	})
 }
 
 // slotWatchDetail encodes or decodes the record of watch events.
 func (c *coder) slotWatchDetail(detail **SlotWatchDetail) {
-	present := uint64(0)
-	if *detail != nil {
-		present = 1
-	}
-	c.number(&present, 1)
-	if present == 0 || c.err != nil {
+	if !codePresence(c, detail) {
 		return
-	}
-	if c.reading {
-		*detail = &SlotWatchDetail{}
 	}
 	w := *detail
 	for i := range w.Alive {
@@ -392,49 +356,15 @@ func (c *coder) slotWatchDetail(detail **SlotWatchDetail) {
 			codeSmall(c, 1<<32-1, &counts[i])
 		}
 	}
-	showsMissing := uint64(0)
-	if w.ShowsMissing {
-		showsMissing = 1
-	}
-	c.number(&showsMissing, 1)
-	w.ShowsMissing = showsMissing == 1
-	n := uint64(len(w.Late))
-	c.number(&n, Slots*lateClasses)
-	for i := range int(n) {
-		if c.reading {
-			if c.err != nil {
-				return
-			}
-			w.Late = append(w.Late, LateEvents{})
-		}
-		l := &w.Late[i]
+	c.flag(&w.ShowsMissing)
+	codeList(c, &w.Late, Slots*lateClasses, func(l *LateEvents) {
 		codeSmall(c, Slots-1, &l.Slot)
 		codeSmall(c, lateClasses-1, &l.Class)
 		codeSmall(c, 1<<32-1, &l.Count)
-	}
-	c.leaseEnds(w)
-}
-
-// leaseEnds encodes or decodes the field Leases.
-func (c *coder) leaseEnds(w *SlotWatchDetail) {
-	n := uint64(len(w.Leases))
-	c.number(&n, maxLeaseEnds)
-	for i := range int(n) {
-		if c.reading {
-			if c.err != nil {
-				return
-			}
-			w.Leases = append(w.Leases, LeaseEnd{})
-		}
-		e := &w.Leases[i]
-		early := uint64(0)
-		if e.Early {
-			early = 1
-		}
-		lease := uint64(e.Lease) // #nosec G115 -- converted back below
-		c.number(&lease, noLimit)
+	})
+	codeList(c, &w.Leases, maxLeaseEnds, func(e *LeaseEnd) {
+		codeSmall(c, noLimit, &e.Lease)
 		codeSmall(c, 999, &e.At)
-		c.number(&early, 1)
-		e.Lease, e.Early = int64(lease), early == 1 // #nosec G115 -- as above
-	}
+		c.flag(&e.Early)
+	})
 }
