@@ -179,13 +179,13 @@ func (p *plan) repeat(ctx context.Context, operation scenario.Operation, remaini
 		case ctx.Err() != nil:
 			return t, context.Cause(ctx)
 		case remaining.count.Load() == 0:
-			if e.refused && !wait(ctx, rateLimitRecovery) {
+			if e.refused && !measure.Pause(ctx, rateLimitRecovery) {
 				return t, context.Cause(ctx)
 			}
 			return t, nil
 		case !e.adapt(t, completed, took, err):
 			return t, errors.Join(err, firstError(t, operation))
-		case !wait(ctx, e.pause):
+		case !measure.Pause(ctx, e.pause):
 			return t, context.Cause(ctx)
 		}
 	}
@@ -209,21 +209,6 @@ func (p *plan) try(ctx context.Context, l scenario.Load, reports Reports, wrapSo
 		return nil, err
 	}
 	return RunJob(attemptCtx, g)
-}
-
-// wait pauses for the duration d. It returns false if ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // repeatedSource sends those operations of a source whose numbers are in the list `numbers`. When

@@ -113,12 +113,5 @@ func (SystemClock) Now() time.Time { return measure.Now() }
 
 // SleepUntil implements Clock.
 func (SystemClock) SleepUntil(ctx context.Context, at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
-	}
+	return measure.Pause(ctx, time.Until(at))
 }

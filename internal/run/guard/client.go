@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -36,7 +37,7 @@ type Client struct {
 func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev store.Event, err error) {
 	var lastErr error
 	for try := range maxAttempts {
-		if try > 0 && !pause(ctx, retryPause) {
+		if try > 0 && !measure.Pause(ctx, retryPause) {
 			return ev, context.Cause(ctx)
 		}
 		lastErr = nil
@@ -77,17 +78,6 @@ type refusedError struct {
 
 func (e *refusedError) Error() string {
 	return e.endpoint + " rejects the request: " + cmp.Or(e.text, e.outcome.String())
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }
 
 func (c *Client) level() kv.Consistency { return c.Store.Capabilities().Strongest() }

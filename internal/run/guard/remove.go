@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -81,7 +82,7 @@ func (g *Guard) retry(ctx context.Context, limit time.Duration, do func(context.
 		asked, cancel := context.WithTimeout(ctx, limit)
 		err := do(asked)
 		cancel()
-		if err == nil || g.Now().Sub(began) > maxTimeWithoutProgress || !pause(ctx, removePause) {
+		if err == nil || g.Now().Sub(began) > maxTimeWithoutProgress || !measure.Pause(ctx, removePause) {
 			return err
 		}
 	}
@@ -145,7 +146,7 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 		if failed = errors.Join(failed, err); failed == nil {
 			failed = fmt.Errorf("keys with prefix %q still exist", m.Prefix)
 		}
-		if g.Now().Sub(progress) > maxTimeWithoutProgress || !pause(ctx, removePause) {
+		if g.Now().Sub(progress) > maxTimeWithoutProgress || !measure.Pause(ctx, removePause) {
 			return removed, failed
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -137,9 +138,7 @@ func (a *api) send(ctx context.Context, method string, endpoint *url.URL, conten
 		if err == nil || retryDelay == 0 {
 			break
 		}
-		select {
-		case <-time.After(retryDelay):
-		case <-ctx.Done():
+		if !measure.Pause(ctx, retryDelay) {
 			return nil, ctx.Err()
 		}
 	}

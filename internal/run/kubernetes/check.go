@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
@@ -213,7 +214,7 @@ func (c *Check) awaitStart(ctx context.Context) (*pod, error) {
 			last = why
 		}
 		switch {
-		case pause(bound):
+		case measure.Pause(bound, pollInterval):
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		default:
@@ -276,7 +277,7 @@ func (c *Check) follow(ctx context.Context, pod string, stdout, stderr io.Writer
 				return 0, fmt.Errorf("cannot read the output of the command in the pod, whose container has ended (%s): %w", found.ended().describe(), lost)
 			}
 		}
-		pause(all)
+		measure.Pause(all, pollInterval)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
 
@@ -72,7 +73,7 @@ func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 		if len(seen) == p.o.Members+p.o.Workers {
 			return nil
 		}
-		if pause(ctx) {
+		if measure.Pause(ctx, pollInterval) {
 			continue
 		}
 		if why := context.Cause(ctx); !errors.Is(why, context.DeadlineExceeded) {

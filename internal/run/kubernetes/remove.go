@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // removeTimeout is the maximum time for which removeJob requests the removal. It is also how long
@@ -31,7 +33,7 @@ func (a *api) removeJob(wait time.Duration, name, run string, kinds ...string) e
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}
-		if isForbidden(err) || !pause(ctx) {
+		if isForbidden(err) || !measure.Pause(ctx, pollInterval) {
 			return fmt.Errorf("the removal was requested, but %w", last)
 		}
 	}
@@ -47,7 +49,7 @@ func (a *api) requestRemoval(ctx context.Context, job string) error {
 		switch {
 		case isNotFound(err):
 			return nil
-		case err == nil || isRefused(err) || !pause(ctx):
+		case err == nil || isRefused(err) || !measure.Pause(ctx, pollInterval):
 			return err
 		}
 	}
@@ -69,15 +71,3 @@ func (a *api) checkRemoved(ctx context.Context, run string, kinds []string) erro
 
 // pollInterval is the interval between two requests while we wait for a change of an object.
 const pollInterval = 500 * time.Millisecond
-
-// pause waits until the next request. It returns false if ctx has ended.
-func pause(ctx context.Context) bool {
-	t := time.NewTimer(pollInterval)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}

@@ -102,18 +102,8 @@ func (w *PacedWrites) Run(ctx context.Context, dir *os.Root, second func(measure
 	began := time.Now()
 	p := Pacer{
 		PacedWrites: *w, Second: second, NeighborWritten: n.written.Load,
-		Now: func() time.Duration { return time.Since(began) },
-		Sleep: func(d time.Duration) bool {
-			if d <= 0 {
-				return ctx.Err() == nil
-			}
-			select {
-			case <-time.After(d):
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		},
+		Now:   func() time.Duration { return time.Since(began) },
+		Sleep: func(d time.Duration) bool { return measure.Pause(ctx, d) },
 		Write: log.append,
 	}
 	err = p.Run()

@@ -52,7 +52,7 @@ func (m *members) catchUp(ctx context.Context, onSlow func()) (lagging map[int]b
 			}
 		}
 		waited = measure.Now().Sub(began)
-		if len(lagging) == 0 || waited > catchUpTime || waited > restartTime && m.portsClosed(ctx, lagging) || !pause(ctx, pollInterval) {
+		if len(lagging) == 0 || waited > catchUpTime || waited > restartTime && m.portsClosed(ctx, lagging) || !measure.Pause(ctx, pollInterval) {
 			return lagging, waited
 		}
 		if waited > statusTimeout {

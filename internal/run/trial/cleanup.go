@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -161,7 +162,7 @@ func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64
 		if failed == nil {
 			failed = fmt.Errorf("keys with the prefix %q remain", c.prefix())
 		}
-		if !pause(ctx, cleanupPause) {
+		if !measure.Pause(ctx, cleanupPause) {
 			return deleted, failed
 		}
 	}

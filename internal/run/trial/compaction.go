@@ -24,7 +24,7 @@ func (w *monitor) compact(ctx context.Context) {
 	}
 	load.YieldTo(w.t.Worker)
 	compactor := w.m.admin.(store.Operator) // checked with the scenario
-	for pause(ctx, settings.Interval) {
+	for measure.Pause(ctx, settings.Interval) {
 		began := measure.Now()
 		asked, cancel := context.WithTimeout(ctx, compactTimeout)
 		revision, err := compactor.TrimHistory(asked, settings.KeptRevisions)

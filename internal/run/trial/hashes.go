@@ -35,7 +35,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 		case errors.Is(context.Cause(ctx), context.Canceled):
 			out.Failure = "the comparison was interrupted"
 			return &out
-		case errors.Is(err, store.ErrNotCaughtUp) && measure.Now().Before(deadline) && pause(ctx, pollInterval):
+		case errors.Is(err, store.ErrNotCaughtUp) && measure.Now().Before(deadline) && measure.Pause(ctx, pollInterval):
 			continue
 		case err != nil:
 			out.Failure = err.Error()
@@ -50,7 +50,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 		switch {
 		case sameRevision(all):
 			return &out
-		case measure.Now().After(deadline) || !pause(ctx, pollInterval):
+		case measure.Now().After(deadline) || !measure.Pause(ctx, pollInterval):
 			out.Failure = fmt.Sprintf("the members did not compact to the same revision within %v", hashRetryTime)
 			return &out
 		}
