@@ -2,10 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // Bounds of a key interval that contains every key of a load, and nearly all other keys.
@@ -36,26 +36,13 @@ func (f *options) fillRange(args []string) error {
 	case len(args) > 1:
 		f.mustSet("range-end", args[1])
 	case f.prefix:
-		end := prefixEnd(args[0])
-		if end == "" {
+		end := call.PrefixEnd([]byte(args[0]))
+		if end == nil {
 			return command.Usage("no key sorts after all keys with the prefix %q, so the range has no end; give a shorter prefix, or KEY and END without --prefix", args[0])
 		}
-		f.mustSet("range-end", end)
+		f.mustSet("range-end", string(end))
 	}
 	return nil
-}
-
-// prefixEnd returns the first key after all keys that begin with the prefix, or an empty string if
-// there is no such key. For example, the end of "ab" is "ac".
-func prefixEnd(prefix string) string {
-	end := []byte(prefix)
-	for i, b := range slices.Backward(end) {
-		if b < 0xff {
-			end[i]++
-			return string(end[:i+1])
-		}
-	}
-	return ""
 }
 
 func (f *options) registerMixed(r command.Flags) {
@@ -103,8 +90,8 @@ func (f *options) fillTxnMixed(args []string) error {
 	f.mustSet("mix", fmt.Sprintf("txn-get=%g,txn=1", f.rwRatio))
 	first, end := firstKey, endOfKeys
 	if prefix := f.text("prefix"); prefix != "" {
-		if behind := prefixEnd(prefix); behind != "" {
-			first, end = prefix, behind
+		if after := call.PrefixEnd([]byte(prefix)); after != nil {
+			first, end = prefix, string(after)
 		}
 	}
 	if len(args) > 0 {

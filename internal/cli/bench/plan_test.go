@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
@@ -152,7 +153,7 @@ func TestPlan(t *testing.T) {
 		}},
 		{"txn-mixed of all its keys", []string{"txn-mixed", "--consistency", "s"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.TxnGet, kv.Local, 1), op(kv.Txn, kv.NoConsistency, 1)}
-			l.TxnKeys, l.ValueSize, l.RangeLimit, l.RangeKey, l.RangeEnd = 1, etcdValueSize, 1000, []byte(scenario.RunningClusterPrefix), []byte(prefixEnd(scenario.RunningClusterPrefix))
+			l.TxnKeys, l.ValueSize, l.RangeLimit, l.RangeKey, l.RangeEnd = 1, etcdValueSize, 1000, []byte(scenario.RunningClusterPrefix), call.PrefixEnd([]byte(scenario.RunningClusterPrefix))
 			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
 			l.Total, l.KeySpace, l.Preload = 10_000, 10_000, true
 		}},

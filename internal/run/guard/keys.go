@@ -2,6 +2,7 @@ package guard
 
 import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // Interval is an interval of keys that includes From and excludes End, as in store.RangeOp.
@@ -9,7 +10,13 @@ type Interval struct{ From, End []byte }
 
 // PrefixInterval returns the interval of all keys that begin with a prefix, which must not be
 // empty.
-func PrefixInterval(prefix string) Interval { return Interval{[]byte(prefix), prefixEnd(prefix)} }
+func PrefixInterval(prefix string) Interval {
+	end := call.PrefixEnd([]byte(prefix))
+	if end == nil {
+		end = []byte{0} // etcd's encoding of "no end"
+	}
+	return Interval{[]byte(prefix), end}
+}
 
 // KeySpaceInterval returns the interval from the first to the last of the n keys in a key space.
 func KeySpaceInterval(prefix string, size int, n uint64) (Interval, error) {
@@ -19,19 +26,6 @@ func KeySpaceInterval(prefix string, size int, n uint64) (Interval, error) {
 	}
 	last := space.Append(nil, n-1)
 	return Interval{space.Append(nil, 0), append(last, 0)}, nil
-}
-
-// prefixEnd returns the smallest key that is greater than all keys with the prefix. If no such key
-// exists, it returns a zero byte, as etcd requires.
-func prefixEnd(prefix string) []byte {
-	end := []byte(prefix)
-	for i := len(end) - 1; i >= 0; i-- {
-		if end[i] < 0xff {
-			end[i]++
-			return end[:i+1]
-		}
-	}
-	return []byte{0}
 }
 
 // examples collects the names of the first keys in a response.

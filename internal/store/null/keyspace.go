@@ -1,12 +1,13 @@
 package null
 
 import (
-	"bytes"
 	"hash/maphash"
 	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // Space holds keys with their newest values only. Overwriting a value does not allocate memory
@@ -171,18 +172,5 @@ func (s *Space[T]) Interval(from, end []byte) []*Entry[T] {
 
 // Prefixed returns the entries of the keys with the given prefix, with the same rules as Interval.
 func (s *Space[T]) Prefixed(prefix []byte) []*Entry[T] {
-	return s.Interval(prefix, prefixEnd(prefix))
-}
-
-// prefixEnd returns the end of the interval that contains the keys with a prefix, or nil if the
-// interval has no end.
-func prefixEnd(prefix []byte) []byte {
-	for n := len(prefix) - 1; n >= 0; n-- {
-		if prefix[n] < 0xff {
-			end := bytes.Clone(prefix[:n+1])
-			end[n]++
-			return end
-		}
-	}
-	return nil
+	return s.Interval(prefix, call.PrefixEnd(prefix))
 }

@@ -67,14 +67,6 @@ func TestSpaceIsASortedMap(t *testing.T) {
 	}
 }
 
-func TestPrefixEnd(t *testing.T) {
-	for prefix, want := range map[string]string{"a": "b", "a\xff": "b", "\xff\xff": "", "": "", "a/": "a0", "\x7f": "\x80"} {
-		if got := prefixEnd([]byte(prefix)); string(got) != want {
-			t.Errorf("behind %q stands %q, want %q", prefix, got, want)
-		}
-	}
-}
-
 // TestPutAndDelete checks that each call of Put or Delete uses a new revision.
 func TestPutAndDelete(t *testing.T) {
 	s := NewSpace[struct{}](1, 1)
