@@ -57,11 +57,5 @@ func (o *injection) removeLearner(ctx context.Context) error {
 // changeMembership connects to the present members and calls the function `request`, which adds or
 // removes the additional member.
 func (o *injection) changeMembership(ctx context.Context, request func(context.Context, store.Operator) error) error {
-	return o.withAdmin(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
-		e, ok := a.(store.Operator)
-		if !ok {
-			return errUnsupported
-		}
-		return request(ctx, e)
-	})
+	return o.withOperator(ctx, o.endpoints(nil), request)
 }

@@ -16,14 +16,14 @@ import (
 const maintenanceTimeout = 2 * time.Minute
 
 // requestAction returns the action that calls the function `request` once for each member, with an
-// Admin that is connected to this member. The effect of the request need not be undone.
-func requestAction(request func(ctx context.Context, a store.Admin, m *store.Member) error, done string) *action {
+// Operator that is connected to this member. The effect of the request need not be undone.
+func requestAction(request func(ctx context.Context, a store.Operator, m *store.Member) error, done string) *action {
 	return &action{
 		begin: func(ctx context.Context, o *injection) error {
 			ctx, cancel := o.untilRunCanceled(ctx)
 			defer cancel()
 			for _, m := range o.targets {
-				if err := o.withAdmin(ctx, []string{m.Endpoint}, func(ctx context.Context, a store.Admin) error { return request(ctx, a, m) }); err != nil {
+				if err := o.withOperator(ctx, []string{m.Endpoint}, func(ctx context.Context, a store.Operator) error { return request(ctx, a, m) }); err != nil {
 					return err
 				}
 			}
@@ -54,34 +54,33 @@ func (o *injection) withAdmin(ctx context.Context, endpoints []string, request f
 	return request(ctx, admin)
 }
 
+// withOperator is like withAdmin, but requires that the Admin is an Operator.
+func (o *injection) withOperator(ctx context.Context, endpoints []string, request func(context.Context, store.Operator) error) error {
+	return o.withAdmin(ctx, endpoints, func(ctx context.Context, a store.Admin) error {
+		operator, ok := a.(store.Operator)
+		if !ok {
+			return errUnsupported
+		}
+		return request(ctx, operator)
+	})
+}
+
 // errUnsupported reports that the store does not support a request, although its capabilities list
 // the corresponding feature.
 var errUnsupported = errors.New("the store does not support this request")
 
-func snapshot(ctx context.Context, a store.Admin, m *store.Member) error {
-	w, ok := a.(store.Operator)
-	if !ok {
-		return errUnsupported
-	}
-	_, err := w.PerformMaintenance(ctx, kv.Snapshots, *m)
+func snapshot(ctx context.Context, a store.Operator, m *store.Member) error {
+	_, err := a.PerformMaintenance(ctx, kv.Snapshots, *m)
 	return err
 }
 
-func compact(ctx context.Context, a store.Admin, _ *store.Member) error {
-	m, ok := a.(store.Operator)
-	if !ok {
-		return errUnsupported
-	}
-	_, err := m.Compact(ctx)
+func compact(ctx context.Context, a store.Operator, _ *store.Member) error {
+	_, err := a.Compact(ctx)
 	return err
 }
 
-func defragment(ctx context.Context, a store.Admin, _ *store.Member) error {
-	m, ok := a.(store.Operator)
-	if !ok {
-		return errUnsupported
-	}
-	return m.Defragment(ctx)
+func defragment(ctx context.Context, a store.Operator, _ *store.Member) error {
+	return a.Defragment(ctx)
 }
 
 // moveLeader returns the action that transfers the leadership to the chosen member.
@@ -92,12 +91,8 @@ func moveLeader() *action {
 			if successor.Role == kv.Leader {
 				return fmt.Errorf("%s is already the leader", o.members[0])
 			}
-			return o.withAdmin(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
-				mover, ok := a.(store.Operator)
-				if !ok {
-					return errUnsupported
-				}
-				return mover.MoveLeader(ctx, successor.ID)
+			return o.withOperator(ctx, o.endpoints(nil), func(ctx context.Context, a store.Operator) error {
+				return a.MoveLeader(ctx, successor.ID)
 			})
 		},
 		heal: func(context.Context, *injection) error { return nil }, healed: "made the leader",
