@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -119,7 +121,7 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	}
 	to := a.Screen
 	if f.format == "json" {
-		to = discardOutput{}
+		to = io.Discard
 	}
 	d := a.Display(to)
 	defer d.Clear()
@@ -212,11 +214,8 @@ func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := all[0]
-	d := &record.DataDir{Path: path, Durability: record.Durability{FdatasyncP50NS: int64(r.P50.NS), Fdatasyncs: r.Count, FileSystem: r.FileSystem, Volatile: !r.Durable}}
-	if r.P99.Known {
-		d.FdatasyncP99NS = new(int64(r.P99.NS))
-	}
+	d := &record.DataDir{Path: path}
+	trial.RecordSlowest(&d.Durability, all)
 	return d, nil
 }
 
@@ -297,8 +296,3 @@ func runAndRead(ctx context.Context, o runner.Options, read func(*record.Run) er
 	}
 	return read(run)
 }
-
-// discardOutput is an output that discards everything.
-type discardOutput struct{}
-
-func (discardOutput) Write(b []byte) (int, error) { return len(b), nil }

@@ -20,7 +20,7 @@ import (
 type compareFlags struct {
 	format  string
 	metrics metrics
-	margin  margin
+	margin  float64
 	failOn  string
 }
 
@@ -45,7 +45,7 @@ a page with the changes and all charts of the runs.`,
 	r := command.NewFlags(c.Flags())
 	r.Format(&f.format, &a.Wide, "text", "markdown", "html", "json", "csv", "junit")
 	r.Set.Var(&f.metrics, "metric", "metric to compare, for example p99.9 or errors; can be repeated")
-	r.Set.Var(&f.margin, "margin", "treat changes within this margin as no change, for example 3%")
+	registerMargin(r, &f.margin)
 	r.Choice("fail-on", &f.failOn, "exit with status 1 if a metric became worse, or with 6 if a trial could not be judged", "worse")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.compare(f, args) }
 	return c
@@ -64,7 +64,7 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	if len(dirs) == 1 {
 		against = "its baseline"
 	}
-	compare.Judge(float64(f.margin), all...)
+	compare.Judge(f.margin, all...)
 	if err := a.writeComparisons(f, runs, all); err != nil {
 		return err
 	}
@@ -154,21 +154,16 @@ func (m *metrics) String() string { return strings.Join(m.names, " ") }
 // Type implements pflag.Value.
 func (m *metrics) Type() string { return "METRIC" }
 
-// margin is a flag whose value is a fraction between 0 and 1, both excluded.
-type margin float64
-
-// Set implements pflag.Value.
-func (m *margin) Set(s string) error {
-	x, err := text.ParseShare(s)
-	if err != nil {
-		return fmt.Errorf("%q is not a margin; write a percentage above 0 and below 100, such as 3%%", s)
-	}
-	*m = margin(x)
-	return nil
+// registerMargin registers the flag --margin, whose value is a fraction between 0 and 1, both
+// excluded.
+func registerMargin(r command.Flags, target *float64) {
+	command.Value(r, "margin", target, "SHARE", parseMargin, text.FormatShare, "treat changes within this margin as no change, for example 3%")
 }
 
-// String implements pflag.Value.
-func (m *margin) String() string { return text.FormatShare(float64(*m)) }
-
-// Type implements pflag.Value.
-func (m *margin) Type() string { return "SHARE" }
+func parseMargin(s string) (float64, error) {
+	x, err := text.ParseShare(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a margin; write a percentage above 0 and below 100, such as 3%%", s)
+	}
+	return x, nil
+}

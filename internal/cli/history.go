@@ -27,7 +27,7 @@ type historyFlags struct {
 	metrics []string
 	trials  []string
 	order   string
-	margin  margin
+	margin  float64
 	since   time.Time
 	last    int
 	failOn  string
@@ -61,7 +61,7 @@ added. Format html writes a page with a chart and a table for each series.`,
 	command.Repeated(r, "metric", &f.metrics, "METRIC", parseName, "metric to follow, for example p99.9 or ns/op (default for runs: ops, p50 and p99; for files: all metrics)")
 	command.Repeated(r, "trial", &f.trials, "NAME", parseName, "trial to follow (default: all trials)")
 	r.Choice("by", &f.order, "property by which the runs are sorted", string(history.ByDate), string(history.ByVersion), string(history.ByLabel))
-	r.Set.Var(&f.margin, "margin", "treat changes within this margin as no change, for example 3%")
+	registerMargin(r, &f.margin)
 	command.Value(r, "since", &f.since, "DATE", parseDate, showDate, "report only changes since this day; earlier runs still serve as the baseline")
 	r.Int("last", &f.last, "report only changes confirmed by one of the last N runs")
 	r.Choice("fail-on", &f.failOn, "exit with status 1 if a series became worse, or with 6 if a series could not be judged", "worse")
@@ -111,7 +111,7 @@ func (a *commandLine) history(f *historyFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	h, err := history.Build(sources, history.Options{Order: history.Order(f.order), Trials: f.trials, Metrics: f.metrics, Margin: float64(f.margin)})
+	h, err := history.Build(sources, history.Options{Order: history.Order(f.order), Trials: f.trials, Metrics: f.metrics, Margin: f.margin})
 	switch {
 	case err != nil && len(f.trials)+len(f.metrics) > 0:
 		return command.Usage("%w", err)

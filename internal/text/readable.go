@@ -167,6 +167,15 @@ func ShortList(list []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
+// OrList joins words with commas, and with "or" before the last word.
+func OrList(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
 // OrDash returns the text, or a dash if it is empty.
 func OrDash(s string) string { return cmp.Or(s, Dash) }
 

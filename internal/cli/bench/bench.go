@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -48,8 +49,7 @@ func listed(all []kind) string {
 	for i, k := range all {
 		names[i] = k.name
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return text.OrList(names)
 }
 
 // indented returns example command lines in the format that help uses.

@@ -89,20 +89,11 @@ func (f Flags) Text(name string, target *string, kind, help string) {
 	Value(f, name, target, kind, func(s string) (string, error) { return s, nil }, func(s string) string { return s }, help)
 }
 
-// orList joins words with commas, and with "or" before the last word.
-func orList(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
 // Choice registers a flag whose value must be one of the given words.
 func (f Flags) Choice(name string, target *string, help string, words ...string) {
 	one := func(s string) (string, error) {
 		if !slices.Contains(words, s) {
-			return "", fmt.Errorf("%q is not a valid value; choose %s", s, orList(words))
+			return "", fmt.Errorf("%q is not a valid value; choose %s", s, text.OrList(words))
 		}
 		return s, nil
 	}

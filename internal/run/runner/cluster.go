@@ -142,26 +142,8 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, error) {
 	all, err := own.Fsync(ctx, probe.FsyncWrites)
 	d := &record.Durability{Synced: own.Synced()}
-	recordSlowest(d, all)
+	trial.RecordSlowest(d, all)
 	return d, err
-}
-
-// recordSlowest records the slowest of several measurements in d. If any measurement has too few
-// samples for the p99, the recorded p99 is unknown.
-func recordSlowest(d *record.Durability, all []probe.FsyncResult) {
-	p99, known := 0.0, len(all) > 0
-	for i, f := range all {
-		d.FileSystem, d.Volatile = f.FileSystem, d.Volatile || !f.Durable
-		if i == 0 || f.Count < d.Fdatasyncs {
-			d.Fdatasyncs = f.Count
-		}
-		d.FdatasyncP50NS = max(d.FdatasyncP50NS, int64(f.P50.NS))
-		p99, known = max(p99, f.P99.NS), known && f.P99.Known
-	}
-	if known {
-		ns := int64(p99)
-		d.FdatasyncP99NS = &ns
-	}
 }
 
 // loopback returns true if all endpoints are loopback addresses. Otherwise it returns nil, meaning

@@ -22,13 +22,25 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	case err != nil:
 		return nil, []string{err.Error()}
 	}
-	f := all[0] // one folder is on one device, so exactly one result exists
-	d := &record.DataDir{Path: attach.DataDir, Durability: record.Durability{
-		FdatasyncP50NS: int64(f.P50.NS), Fdatasyncs: f.Count, FileSystem: f.FileSystem, Volatile: !f.Durable,
-	}}
-	if f.P99.Known {
-		ns := int64(f.P99.NS)
+	d := &record.DataDir{Path: attach.DataDir}
+	RecordSlowest(&d.Durability, all)
+	return d, nil
+}
+
+// RecordSlowest records the slowest of several measurements in d. If any measurement has too few
+// samples for the p99, the recorded p99 is unknown.
+func RecordSlowest(d *record.Durability, all []probe.FsyncResult) {
+	p99, known := 0.0, len(all) > 0
+	for i, f := range all {
+		d.FileSystem, d.Volatile = f.FileSystem, d.Volatile || !f.Durable
+		if i == 0 || f.Count < d.Fdatasyncs {
+			d.Fdatasyncs = f.Count
+		}
+		d.FdatasyncP50NS = max(d.FdatasyncP50NS, int64(f.P50.NS))
+		p99, known = max(p99, f.P99.NS), known && f.P99.Known
+	}
+	if known {
+		ns := int64(p99)
 		d.FdatasyncP99NS = &ns
 	}
-	return d, nil
 }

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,12 +14,6 @@ import (
 // noSpaceAlarm is the alarm that a member raises when it is out of space.
 const noSpaceAlarm = "NOSPACE"
 
-// NoSpaceError reports that a running cluster has no space for the load. After this error, the load
-// sends nothing more to the cluster.
-type NoSpaceError struct{ text string }
-
-func (e *NoSpaceError) Error() string { return e.text }
-
 // checkSpace returns an error if a running cluster has no space for the load. This is the case if a
 // member has raised the alarm, or if the load writes more bytes than a member has left.
 func (t *Trial) checkSpace(m *members) error {
@@ -30,11 +25,11 @@ func (t *Trial) checkSpace(m *members) error {
 	for i := range status.Members {
 		one := &status.Members[i]
 		if slices.Contains(one.Alarms, noSpaceAlarm) {
-			return &NoSpaceError{fmt.Sprintf("the member at %s has raised the alarm %s, so the cluster rejects every write; %s", one.Endpoint, noSpaceAlarm, howToRecover)}
+			return fmt.Errorf("the member at %s has raised the alarm %s, so the cluster rejects every write; %s", one.Endpoint, noSpaceAlarm, howToRecover)
 		}
 		if need := minWrittenBytes(l); l.Compact.Interval == 0 && one.QuotaRemaining > 0 && need > one.QuotaRemaining {
-			return &NoSpaceError{fmt.Sprintf("the load writes at least %s, but the member at %s has space for only %s before its quota stops all writes to the cluster; write fewer or smaller values, or raise the quota",
-				text.Bytes(uint64(need)), one.Endpoint, text.Bytes(uint64(one.QuotaRemaining)))} // #nosec G115 -- not negative
+			return fmt.Errorf("the load writes at least %s, but the member at %s has space for only %s before its quota stops all writes to the cluster; write fewer or smaller values, or raise the quota",
+				text.Bytes(uint64(need)), one.Endpoint, text.Bytes(uint64(one.QuotaRemaining))) // #nosec G115 -- not negative
 		}
 	}
 	return nil
@@ -80,5 +75,5 @@ func (w *monitor) outOfSpace() error {
 	if !w.full.Load() {
 		return nil
 	}
-	return &NoSpaceError{"the store ran out of space, so the load was stopped; the cluster rejects every write until you " + howToRecover}
+	return errors.New("the store ran out of space, so the load was stopped; the cluster rejects every write until you " + howToRecover)
 }

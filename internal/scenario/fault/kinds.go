@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Kind is a kind of fault.
@@ -192,8 +193,7 @@ func kindWords() string {
 	for k := range numKinds {
 		names = append(names, k.String())
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return text.OrList(names)
 }
 
 // ParseKind is the inverse of String.

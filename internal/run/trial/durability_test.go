@@ -1,4 +1,4 @@
-package runner
+package trial
 
 import (
 	"testing"
@@ -16,11 +16,11 @@ func TestTheSlowestDiskDecides(t *testing.T) {
 	quick := probe.FsyncResult{P50: knownFigure(1e6), P99: knownFigure(3e6), Count: 1000, FileSystem: "ext4", Durable: true}
 	slow := probe.FsyncResult{P50: knownFigure(20e6), Count: 150, FileSystem: "ext4", Durable: true}
 	var one, both record.Durability
-	recordSlowest(&one, []probe.FsyncResult{quick})
+	RecordSlowest(&one, []probe.FsyncResult{quick})
 	if one.FdatasyncP50NS != 1e6 || one.FdatasyncP99NS == nil || *one.FdatasyncP99NS != 3e6 || one.Fdatasyncs != 1000 || one.Volatile {
 		t.Errorf("one disk: %+v", one)
 	}
-	recordSlowest(&both, []probe.FsyncResult{quick, slow})
+	RecordSlowest(&both, []probe.FsyncResult{quick, slow})
 	if both.FdatasyncP50NS != 20e6 || both.FdatasyncP99NS != nil || both.Fdatasyncs != 150 {
 		t.Errorf("two disks: %+v", both)
 	}
