@@ -167,7 +167,7 @@ func (a *commandLine) breakMember(ctx context.Context, f *breakFlags, words stri
 		if f.out == "" {
 			a.SuggestNext("%s (keeps the run directory for \"quorumbench report\")", a.RepeatCommand("--out", "DIR"))
 		} else {
-			a.SuggestNext("quorumbench report %s --format html --out PAGE (shows the outage in charts)", command.ShellQuote(f.out))
+			a.SuggestNext("quorumbench report %s --format html --out PAGE (shows the outage in charts)", text.ShellQuote(f.out))
 		}
 		a.SuggestMore(f.out)
 	}

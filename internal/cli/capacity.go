@@ -349,9 +349,9 @@ func (a *commandLine) suggestAfterSearch(f *capacityFlags, dir string, found *si
 	case code == command.ExitUndecided:
 		a.SuggestNext("%s (searches for twice as long)", a.RepeatCommand("--until", text.FormatDuration(2*f.until)))
 	case code != command.ExitSuccess || f.over.key != "":
-		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws every trial)", command.ShellQuote(dir))
+		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws every trial)", text.ShellQuote(dir))
 	default:
-		a.SuggestNext("quorumbench capacity share %s --rate R (estimates the share of the capacity that R operations per second use)", command.ShellQuote(dir))
+		a.SuggestNext("quorumbench capacity share %s --rate R (estimates the share of the capacity that R operations per second use)", text.ShellQuote(dir))
 	}
 	a.SuggestMore(dir)
 }

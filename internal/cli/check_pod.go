@@ -168,7 +168,7 @@ func (p *podCheck) cleanupFlags() string {
 	}
 	p.flags.Visit(func(f *pflag.Flag) {
 		if slices.Contains(connects, f.Name) || slices.Contains(p.names, f.Name) && !slices.Contains([]string{"yes", "dry-run", "ready-timeout"}, f.Name) {
-			flags = append(flags, "--"+f.Name, command.ShellQuote(f.Value.String()))
+			flags = append(flags, "--"+f.Name, text.ShellQuote(f.Value.String()))
 		}
 	})
 	return strings.Join(flags, " ")

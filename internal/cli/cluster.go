@@ -125,7 +125,7 @@ func (f *clusterFlags) selectionFlags() string {
 	if dir, err := cluster.DefaultDir(f.store); err == nil && dir == f.dir {
 		return " --store " + f.store
 	}
-	return " --dir " + command.ShellQuote(f.dir)
+	return " --dir " + text.ShellQuote(f.dir)
 }
 
 func (a *commandLine) clusterStatus(ctx context.Context, f *clusterFlags) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // historyFlags holds the flags of `history`.
@@ -174,7 +175,7 @@ func (a *commandLine) suggest(h *history.History) {
 		c := &s.Changes[len(s.Changes)-1]
 		before, after := &s.Points[max(c.First-1, 0)], &s.Points[c.Last]
 		if isRun(before.Source) && isRun(after.Source) {
-			a.SuggestNext("quorumbench compare %s %s (compares the runs before and after the change)", command.ShellQuote(before.Source), command.ShellQuote(after.Source))
+			a.SuggestNext("quorumbench compare %s %s (compares the runs before and after the change)", text.ShellQuote(before.Source), text.ShellQuote(after.Source))
 		}
 		return
 	}

@@ -124,13 +124,21 @@ func (a *commandLine) nullOptions(f *nullFlags, sized bool) (store.NullOptions, 
 		o.Script = string(text)
 	}
 	if f.cert != "" {
-		pair, err := load.KeyPair(f.cert, f.key)
-		if err != nil {
-			return o, command.Usage("cannot use the certificate %s with the key %s: %w", f.cert, f.key, err)
+		var err error
+		if o.TLS, err = serverTLS(f.cert, f.key); err != nil {
+			return o, command.Usage("%w", err)
 		}
-		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	return o, nil
+}
+
+// serverTLS returns the TLS settings of a server whose certificate and key are in the given files.
+func serverTLS(cert, key string) (*tls.Config, error) {
+	pair, err := load.KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the certificate %s with the key %s: %w", cert, key, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // maxScript is the maximum size of a script in bytes. It is far larger than any real script.

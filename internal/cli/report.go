@@ -20,6 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // reportFlags holds the flags of `report`.
@@ -222,7 +223,7 @@ func (a *commandLine) textPart(finding report.Finding, standardOutput bool) part
 func (a *commandLine) suggestPage(runs []*record.Run) {
 	words := make([]string, 0, len(runs))
 	for _, run := range runs {
-		words = append(words, command.ShellQuote(run.Dir))
+		words = append(words, text.ShellQuote(run.Dir))
 	}
 	a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", strings.Join(words, " "))
 }

@@ -170,7 +170,7 @@ func (a *commandLine) suggestAfterRun(f *runFlags, s *scenario.Scenario, run *re
 	case suspect:
 		a.SuggestNext("repeat the run on a quieter machine, or with the load generator on another machine")
 	default:
-		a.SuggestNext("quorumbench compare %s RUN (reports whether another run of the scenario is better or worse)", command.ShellQuote(run.Dir))
+		a.SuggestNext("quorumbench compare %s RUN (reports whether another run of the scenario is better or worse)", text.ShellQuote(run.Dir))
 	}
 	a.SuggestMore(run.Dir)
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/files"
-	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/results/serve"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -139,11 +138,9 @@ func (f *serveFlags) options() (o serve.Options, certificates *tls.Config, err e
 		}
 	}
 	if f.cert != "" {
-		pair, err := load.KeyPair(f.cert, f.key)
-		if err != nil {
-			return o, nil, command.Usage("--cert and --key: cannot read the certificate %s with the key %s: %w", f.cert, f.key, err)
+		if certificates, err = serverTLS(f.cert, f.key); err != nil {
+			return o, nil, command.Usage("--cert and --key: %w", err)
 		}
-		certificates = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	return o, certificates, nil
 }

@@ -133,6 +133,6 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if n.Gaps > 0 {
 		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench traffic profile\" shows what is missing", text.Plural(n.Gaps, "gap")))
 	}
-	a.SuggestNext("quorumbench traffic profile %s (derives a scenario with the same load)", command.ShellQuote(f.out))
+	a.SuggestNext("quorumbench traffic profile %s (derives a scenario with the same load)", text.ShellQuote(f.out))
 	return nil
 }

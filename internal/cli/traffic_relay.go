@@ -10,7 +10,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/files"
-	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/run/passive"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -60,11 +59,10 @@ func (f *recordFlags) relayConfig() (passive.RelayConfig, error) {
 		return cfg, command.Usage("--cert and --key belong together; give both")
 	}
 	if f.cert != "" {
-		pair, err := load.KeyPair(f.cert, f.key)
-		if err != nil {
-			return cfg, command.Usage("cannot use the certificate %s with the key %s: %w", f.cert, f.key, err)
+		var err error
+		if cfg.Listen, err = serverTLS(f.cert, f.key); err != nil {
+			return cfg, command.Usage("%w", err)
 		}
-		cfg.Listen = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
 	if f.cacert != "" || f.memberTLS {
 		cfg.Dial = &tls.Config{MinVersion: tls.VersionTLS12}

@@ -110,7 +110,7 @@ func (a *commandLine) replay(ctx context.Context, f *replayFlags, path string) e
 	case f.out == "":
 		a.SuggestNext("%s (keeps the run directory for the commands \"report\" and \"compare\")", a.RepeatCommand("--out", "DIR"))
 	default:
-		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
+		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", text.ShellQuote(f.out))
 	}
 	return err
 }

@@ -223,3 +223,15 @@ func incompleteBytes(b []byte) int {
 	}
 	return 0
 }
+
+// ShellQuote returns a word in the form in which a POSIX shell reads it unchanged, with quotes if
+// needed.
+func ShellQuote(word string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:,+=@%^", c)
+	}
+	if word != "" && strings.TrimFunc(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

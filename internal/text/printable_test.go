@@ -173,3 +173,12 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+// ShellQuote adds quotes only to words that a shell would change.
+func TestShellQuote(t *testing.T) {
+	for word, want := range map[string]string{"": "''", "app/bench": "app/bench", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'"} {
+		if got := ShellQuote(word); got != want {
+			t.Errorf("%q becomes %s, want %s", word, got, want)
+		}
+	}
+}

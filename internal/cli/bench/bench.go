@@ -105,7 +105,7 @@ func (f *options) next(a *command.App, run *record.Run) {
 	case f.out == "":
 		a.SuggestNext("%s (keeps the run directory for the commands \"report\" and \"compare\")", a.RepeatCommand("--out", "DIR"))
 	default:
-		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", command.ShellQuote(f.out))
+		a.SuggestNext("quorumbench report %s --format html --out PAGE (draws charts)", text.ShellQuote(f.out))
 	}
 	a.SuggestMore(f.out)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // SuggestNext prints a suggestion after a result: a command line and, in parentheses, its purpose.
@@ -24,7 +25,7 @@ func (a *App) SuggestNext(format string, args ...any) {
 // nothing.
 func (a *App) SuggestMore(dir string) {
 	if dir != "" && a.CleanupFlags == "" {
-		dir = ShellQuote(printableLine(dir))
+		dir = text.ShellQuote(printableLine(dir))
 		_, _ = fmt.Fprintf(a.Stderr, "Also: quorumbench report %s --wide (shows what limited the run)\n      quorumbench compare %s RUN (compares the run with another run)\n", dir, dir)
 	}
 }
@@ -56,7 +57,7 @@ func (a *App) RepeatCommand(flagAndValue ...string) string {
 			arg = "--set=" + printableAssignment(value)
 		}
 		last = arg
-		words = append(words, ShellQuote(inURL.ReplaceAllString(arg, "://NAME:PASSWORD@")))
+		words = append(words, text.ShellQuote(inURL.ReplaceAllString(arg, "://NAME:PASSWORD@")))
 	}
 	return strings.Join(words, " ")
 }
@@ -116,7 +117,7 @@ func (f *AttachFlags) SelectionFlags() string {
 	var b strings.Builder
 	add := func(flag, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, " --%s %s", flag, ShellQuote(value))
+			fmt.Fprintf(&b, " --%s %s", flag, text.ShellQuote(value))
 		}
 	}
 	if f.Store != "etcd" {
@@ -137,16 +138,4 @@ func (f *AttachFlags) SelectionFlags() string {
 		add("user", printableUser(f.Cluster.User))
 	}
 	return b.String()
-}
-
-// ShellQuote returns a word in the form in which a POSIX shell reads it unchanged, with quotes if
-// needed.
-func ShellQuote(word string) string {
-	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-:,+=@%^", c)
-	}
-	if word != "" && strings.TrimFunc(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

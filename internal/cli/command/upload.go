@@ -118,5 +118,5 @@ func (a *App) UploadAfterRun(ctx context.Context, destination *upload.Destinatio
 // RetryUploadCommand returns the command line that sends those files of a run directory that the
 // destination still lacks.
 func RetryUploadCommand(dir string, destination *upload.Destination) string {
-	return "quorumbench upload " + ShellQuote(filepath.Clean(dir)) + " " + ShellQuote(destination.OriginalURL)
+	return "quorumbench upload " + text.ShellQuote(filepath.Clean(dir)) + " " + text.ShellQuote(destination.OriginalURL)
 }

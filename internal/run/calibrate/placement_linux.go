@@ -3,10 +3,10 @@ package calibrate
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // bind restricts all threads of two processes, including threads that are created later, to
@@ -51,30 +51,12 @@ func nextProcessor(processors *unix.CPUSet, n int) int {
 	return n
 }
 
-// setProcessors sets the processors for all threads of a process. Meanwhile, threads that are not
-// restricted yet may create threads. Therefore setProcessors lists the threads repeatedly until it
-// finds no new thread.
+// setProcessors sets the processors for all threads of a process.
 func setProcessors(processors *unix.CPUSet, pid int) error {
-	seen := map[string]bool{}
-	for foundNew := true; foundNew; {
-		foundNew = false
-		tasks, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*"))
-		if err != nil {
-			return err
+	return probe.EachThread(pid, func(tid int) error {
+		if err := unix.SchedSetaffinity(tid, processors); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("cannot bind threads to a processor: %w", err)
 		}
-		for _, taskDir := range tasks {
-			if seen[taskDir] {
-				continue
-			}
-			seen[taskDir], foundNew = true, true
-			tid, err := strconv.Atoi(filepath.Base(taskDir))
-			if err != nil {
-				continue // not a thread
-			}
-			if err := unix.SchedSetaffinity(tid, processors); err != nil && !errors.Is(err, unix.ESRCH) {
-				return fmt.Errorf("cannot bind threads to a processor: %w", err)
-			}
-		}
-	}
-	return nil
+		return nil
+	})
 }

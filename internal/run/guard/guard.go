@@ -81,7 +81,7 @@ func (e *NotEmptyError) Error() string {
 
 // cleanupCommand returns the command that removes a run's keys below a prefix.
 func (g *Guard) cleanupCommand(prefix, run string) string {
-	command := fmt.Sprintf("quorumbench cleanup %s --prefix %s", g.Flags, argument(prefix))
+	command := fmt.Sprintf("quorumbench cleanup %s --prefix %s", g.Flags, text.ShellQuote(prefix))
 	if g.InPod && run != "" {
 		command += " --run " + run
 	}
@@ -167,14 +167,6 @@ func (g *Guard) RecordLeases(names []string) {
 	if g != nil {
 		g.leases = append(g.leases, names...)
 	}
-}
-
-// argument quotes a prefix for a shell if necessary.
-func argument(prefix string) string {
-	if prefix == "" || strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`$&|;<>()*?[]#~!\\{}", r) }) {
-		return "'" + strings.ReplaceAll(prefix, "'", `'\''`) + "'"
-	}
-	return prefix
 }
 
 // AnnounceLeases notifies the user that the run will grant n leases or sessions.

@@ -1,10 +1,9 @@
 package passive
 
 import (
-	"os"
-	"strconv"
-
 	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // priority controls the scheduling of the process's threads.
@@ -45,20 +44,10 @@ func (p *priority) setIdle(enable bool) {
 	}
 }
 
-// setAll sets the attributes of all threads. A new thread inherits its creator's attributes, so
-// setAll repeatedly lists the threads until it finds no new thread.
+// setAll sets the attributes of all threads. A new thread inherits its creator's attributes.
 func setAll(attr *unix.SchedAttr) {
-	done := map[int]bool{}
-	for more := true; more; {
-		more = false
-		threads, _ := os.ReadDir("/proc/self/task")
-		for _, t := range threads {
-			id, err := strconv.Atoi(t.Name())
-			if err != nil || done[id] {
-				continue
-			}
-			_ = unix.SchedSetAttr(id, attr, 0) // the thread may have exited
-			done[id], more = true, true
-		}
-	}
+	_ = probe.EachThread(0, func(tid int) error {
+		_ = unix.SchedSetAttr(tid, attr, 0) // the thread may have exited
+		return nil
+	})
 }
