@@ -86,7 +86,7 @@ func comparisonParts(out layout, c *compare.Comparison) {
 func ComparisonTables(c *compare.Comparison) []*Table {
 	head := comparisonHead(c)
 	if len(c.Pairs) == 0 {
-		return []*Table{{Heading: head, Notes: append([]string{"No trial has valid figures on both sides. Repeat the runs on a quieter machine."}, omittedLines(c)...)}}
+		return []*Table{{Heading: head, Notes: append([]string{"No trial has a repeat that counts on both sides. Repeat the runs on a quieter machine."}, omittedLines(c)...)}}
 	}
 	both, t := sides(c), c.Table()
 	both.Heading, both.Notes = head, c.Differences

@@ -61,6 +61,15 @@ func (t *Table) fit(wide bool) *fitted {
 	return f
 }
 
+// heading returns the heading of the table. The heading explains only visible columns.
+func (f *fitted) heading() string {
+	shown := slices.ContainsFunc(f.visible, func(column int) bool { return f.Columns[column].Title == gapColumn })
+	if f.Heading == "" || f.headingWithoutGap == "" || shown {
+		return f.Heading
+	}
+	return f.headingWithoutGap
+}
+
 // moveAbove handles a column with a condition that all rows share: it adds the condition to the
 // line above the table and returns true, so that the caller removes the column. For other columns,
 // it returns false.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -31,14 +32,21 @@ func heading(t *analyze.Table) string {
 		head += ", " + t.CommonLoad
 	}
 	if t.ResponseTimes {
-		return head + ": response time, because operations waited for room on their connections; gap is the longest time without a completed operation"
+		return head + ": response time, because operations waited for room on their connections"
 	}
-	return head + ": service time; gap is the longest time without a completed operation"
+	return head + ": service time"
 }
+
+// gapColumn is the title of the column that the heading of a table explains with gapMeaning, unless
+// the table does not show this column.
+const (
+	gapColumn  = "gap"
+	gapMeaning = "; gap is the longest time without a completed operation"
+)
 
 // Table is a table whose cells are text.
 type Table struct {
-	Heading string
+	Heading string // for a table that shows all its columns
 	Columns []analyze.Column
 	Rows    [][]string
 	tones   [][]text.Tone // tones of the cells, by row; a row may be missing
@@ -48,6 +56,9 @@ type Table struct {
 	SumsMembers bool     // some columns show sums over all members
 	Notes       []string // further lines below the table
 	indent      string   // indent of all lines on a terminal
+	// headingWithoutGap is the heading for a terminal that does not show the column gapColumn. It is
+	// empty if Heading does not explain this column.
+	headingWithoutGap string
 }
 
 // Notes that are shown below tables.
@@ -59,6 +70,10 @@ const (
 // TableOf formats a table of findings as text.
 func TableOf(t *analyze.Table) *Table {
 	out := &Table{Heading: heading(t), Columns: t.Columns, Footnotes: t.Footnotes, HasDoubted: t.Doubted, SumsMembers: t.SumsMembers}
+	if slices.ContainsFunc(t.Columns, func(c analyze.Column) bool { return c.Title == gapColumn }) {
+		out.headingWithoutGap = out.Heading
+		out.Heading += gapMeaning
+	}
 	for _, row := range t.Rows {
 		cells, tones := make([]string, 0, len(row)), make([]text.Tone, 0, len(row))
 		for i := range row {

@@ -26,11 +26,10 @@ func (l *textLayout) block(lines []string)     { l.addLines(lines...) }
 func (l *textLayout) gap()                     {}
 func (l *textLayout) blank()                   { l.WriteByte('\n') }
 
-func (l *textLayout) cells(t *Table) { l.fitted(t) }
+func (l *textLayout) cells(t *Table) { l.fitted(t.fit(l.wide)) }
 
-// fitted writes a table and returns the lines to write below it.
-func (l *textLayout) fitted(t *Table) (notes []string) {
-	f := t.fit(l.wide)
+// fitted writes a table without its heading, and returns the lines to write below it.
+func (l *textLayout) fitted(f *fitted) (notes []string) {
 	if len(f.commonConditions) > 0 {
 		l.addLines(f.indent + strings.Join(f.commonConditions, ", "))
 	}
@@ -87,8 +86,9 @@ func (l *textLayout) accented(line, word string, tone text.Tone) {
 }
 
 func (l *textLayout) table(t *Table) {
-	l.heading(t.Heading)
-	l.addLines(l.fitted(t)...)
+	f := t.fit(l.wide)
+	l.heading(f.heading())
+	l.addLines(l.fitted(f)...)
 }
 
 func (l *textLayout) inset(t *Table) {
@@ -96,10 +96,11 @@ func (l *textLayout) inset(t *Table) {
 	inner := *t
 	inner.indent = indent
 	l.blank()
-	if t.Heading != "" {
-		l.addLines(t.Heading)
+	f := inner.fit(l.wide)
+	if head := f.heading(); head != "" {
+		l.addLines(head)
 	}
-	for _, note := range l.fitted(&inner) {
+	for _, note := range l.fitted(f) {
 		l.addLines(indent + note)
 	}
 }
