@@ -84,9 +84,9 @@ func testLies(t *testing.T, trial, scenario string, every int, all map[string]li
 	}
 }
 
-// primeFrom returns the i-th prime number from n on: the first has the index 0. Loads repeat their
-// operations in short cycles, such as six operations per handover of an election. With another
-// period, such as 30, each lie could be told about the same operation of the cycle.
+// primeFrom returns the i-th prime number that is at least n. The first one has the index 0. Loads
+// repeat their operations in short cycles, such as six operations per handover of an election. With
+// another period, such as 30, each wrong response could affect the same operation of the cycle.
 func primeFrom(n, i int) int {
 	for ; ; n++ {
 		if big.NewInt(int64(n)).ProbablyPrime(0) {
@@ -98,9 +98,9 @@ func primeFrom(n, i int) int {
 	}
 }
 
-// checkLies runs a load once against a null server that tells lies, and checks what verification
-// found. On a busy machine, a server may close connections before the load starts, or the load may
-// complete too few operations: then r gets an error.
+// checkLies runs a load once against a null server that sends wrong responses, and checks what
+// verification found. On a busy machine, a server may close connections before the load starts, or
+// the load may complete too few operations: then r gets an error.
 func checkLies(t *testing.T, r settle.Reporter, trial, scenario string, l lies, seed int, reported func(*record.Verification) bool) {
 	t.Helper()
 	w, code := newWorld(t), exitFailed
