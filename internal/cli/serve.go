@@ -131,7 +131,7 @@ func (f *serveFlags) options() (o serve.Options, certificates *tls.Config, err e
 	if f.token != "" {
 		b, err := files.Read(f.token, 4<<10)
 		if err != nil {
-			return o, nil, command.Usage("--token-file: cannot read %s: %w", f.token, err)
+			return o, nil, command.Usage("--token-file: cannot read the token: %w", err)
 		}
 		if o.Token = strings.TrimSpace(string(b)); len(o.Token) < minToken {
 			return o, nil, command.Usage("--token-file: the token in %s is too short; write a token of at least %d characters to the file, for example the output of: openssl rand -hex 16", f.token, minToken)
