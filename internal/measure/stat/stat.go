@@ -1,10 +1,12 @@
-// Package stat computes means and variances of samples, and the two distributions that confidence
-// intervals need. Its results are identical to those of gonum's packages stat and distuv. Those
-// packages would add 2 MB of linear algebra to the program.
+// Package stat computes means, medians and variances of samples, and the two distributions that
+// confidence intervals need. Except for the medians, its results are identical to those of gonum's
+// packages stat and distuv. Those packages would add 2 MB of linear algebra to the program.
 package stat
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
@@ -20,6 +22,27 @@ func GeometricMean(x []float64) float64 {
 		sum += math.Log(v)
 	}
 	return math.Exp(sum / float64(len(x)))
+}
+
+// Median sorts the values and returns the middle one. If the number of values is even, it returns
+// the mean of the two middle values. It returns NaN if there are no values.
+func Median(x []float64) float64 {
+	n := len(x)
+	if n == 0 {
+		return math.NaN()
+	}
+	slices.Sort(x)
+	return (x[(n-1)/2] + x[n/2]) / 2
+}
+
+// UpperMedian sorts the values and returns the middle one. If the number of values is even, it
+// returns the upper of the two middle values. It returns 0 if there are no values.
+func UpperMedian[T cmp.Ordered](x []T) (middle T) {
+	if len(x) > 0 {
+		slices.Sort(x)
+		middle = x[len(x)/2]
+	}
+	return middle
 }
 
 // PopVariance returns the population variance, whose divisor is the number of values.

@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -44,5 +45,23 @@ func TestResultsEqualGonums(t *testing.T) {
 			same("the normal quantile", NormalQuantile(p), z)
 			same("the normal CDF", NormalCDF(z), distuv.UnitNormal.CDF(z))
 		}
+	}
+}
+
+// The median of an even number of values is the mean of the two middle values or the upper one.
+func TestMedians(t *testing.T) {
+	for _, c := range []struct {
+		of            []float64
+		median, upper float64
+	}{{[]float64{4}, 4, 4}, {[]float64{7, 1, 3}, 3, 3}, {[]float64{9, 1, 2, 6}, 4, 6}} {
+		if got := Median(slices.Clone(c.of)); got != c.median {
+			t.Errorf("the median of %v is %v", c.of, got)
+		}
+		if got := UpperMedian(slices.Clone(c.of)); got != c.upper {
+			t.Errorf("the upper median of %v is %v", c.of, got)
+		}
+	}
+	if got := UpperMedian([]int64{}); got != 0 {
+		t.Errorf("the upper median of nothing is %v", got)
 	}
 }

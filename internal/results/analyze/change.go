@@ -81,15 +81,11 @@ const maxEffectDifference = 0.25
 
 // typicalEffect returns the median of the absolute values of the effects, or 0 if there are none.
 func typicalEffect(effects []float64) float64 {
-	if len(effects) == 0 {
-		return 0
-	}
 	sizes := make([]float64, len(effects))
 	for i, e := range effects {
 		sizes[i] = math.Abs(e)
 	}
-	slices.Sort(sizes)
-	return sizes[len(sizes)/2]
+	return stat.UpperMedian(sizes)
 }
 
 // WithoutInterval returns the change without its interval. The parameter `lacking` is the reason

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -115,7 +116,7 @@ func summarizeFigure(all []pair, span Span, value func(pair) float64) (least, mo
 			least, most = min(least, v), max(most, v)
 		}
 	}
-	return least, most, sortedMedian(values), least <= most
+	return least, most, stat.UpperMedian(values), least <= most
 }
 
 // minProgramCPU is the smallest CPU use of another program that is reported, in CPUs.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -118,7 +119,7 @@ func newSpikeJudge(t *record.Trial, rows []*record.Row) *spikeJudge {
 		}
 		rates = append(rates, float64(r.Done))
 	}
-	j.usual, j.rate = sortedMedian(times), sortedMedian(rates)
+	j.usual, j.rate = stat.UpperMedian(times), stat.UpperMedian(rates)
 	return j
 }
 
@@ -262,7 +263,7 @@ func reportsOf(t *record.Trial) (all []reports) {
 			m.withResponse = append(m.withResponse, r)
 		}
 		for metric, list := range means {
-			m.usual[metric] = sortedMedian(list)
+			m.usual[metric] = stat.UpperMedian(list)
 		}
 		all = append(all, m)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -78,7 +79,7 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 // medianTime returns the median of the times. It is unknown if there are fewer than three.
 func medianTime(all []float64) (f measure.Figure) {
 	if len(all) >= 3 {
-		f = measure.Figure{NS: sortedMedian(all), Known: true}
+		f = measure.Figure{NS: stat.UpperMedian(all), Known: true}
 	}
 	return f
 }

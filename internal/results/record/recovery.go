@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // recoveryTolerance is the relative difference from the level before the fault within which a
@@ -147,8 +148,7 @@ func findP99Recovery(all []measure.Figure, since, began, until float64) (at floa
 	if len(before) == 0 {
 		return 0, false
 	}
-	slices.Sort(before)
-	median := before[len(before)/2]
+	median := stat.UpperMedian(before)
 	bound := max(median*(1+recoveryTolerance), median+deviationFactor*(before[len(before)-1]-median))
 	at, ok = began, false
 	for i := int(began); i+1 <= int(until) && i < len(all); i++ {
@@ -222,7 +222,7 @@ func clientOutages(c *measure.WindowTimeline, since, began, until float64) *Clie
 		}
 		all = append(all, float64(length)/1000)
 	}
-	slices.Sort(all)
-	out.Median, out.Worst = all[len(all)/2], all[len(all)-1]
+	out.Median = stat.UpperMedian(all)
+	out.Worst = all[len(all)-1]
 	return out
 }

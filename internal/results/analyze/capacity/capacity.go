@@ -13,7 +13,6 @@ package capacity
 
 import (
 	"math"
-	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
@@ -234,21 +233,12 @@ func (t *Trial) backlogGrows() bool {
 	}
 	f := float64(n)
 	z := (up - 1) / math.Sqrt(f*(f-1)*(2*f+5)/18)
-	return z > certainGrowthZ && median(slopes)*t.Length > math.Max(maxBacklogGrowth*t.Due, fewOperations)
+	return z > certainGrowthZ && stat.Median(slopes)*t.Length > math.Max(maxBacklogGrowth*t.Due, fewOperations)
 }
 
 // Holds reports whether the trial, considered alone, met all goals.
 func (t *Trial) Holds(goals []Goal) bool {
 	return t.meetsGoals(goals) && !t.Overloaded(goals)
-}
-
-func median(all []float64) float64 {
-	slices.Sort(all)
-	n := len(all)
-	if n == 0 {
-		return math.NaN()
-	}
-	return (all[(n-1)/2] + all[n/2]) / 2
 }
 
 // maxGrowthPerTrial limits the evidence from the backlog of a single trial, as twice a

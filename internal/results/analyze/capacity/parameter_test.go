@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -73,7 +74,7 @@ func TestParameterIsSearchedLikeARate(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("right %d of %d, median width %.2f %%, median %.0f s", right, n, 100*median(widths), median(took))
+			t.Logf("right %d of %d, median width %.2f %%, median %.0f s", right, n, 100*stat.Median(widths), stat.Median(took))
 			if n-right > n/20+1 {
 				t.Errorf("the interval holds the truth in %d of %d seeds", right, n)
 			}

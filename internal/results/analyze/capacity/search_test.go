@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -166,7 +167,7 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 				}
 			}
 			n := float64(to - from)
-			t.Logf("%.0f s on average, and the bisection %.0f s: %.2f; it is right in %d of %.0f, and %.2f %% wide at the median", ours/n, theirs/n, ours/theirs, right, n, 100*median(widths))
+			t.Logf("%.0f s on average, and the bisection %.0f s: %.2f; it is right in %d of %.0f, and %.2f %% wide at the median", ours/n, theirs/n, ours/theirs, right, n, 100*stat.Median(widths))
 			most := 1.0
 			if n >= 20 { // with fewer seeds, the average is mostly chance
 				most = 0.5

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -86,8 +87,7 @@ func possibleEffect(effects []float64, judgedFigure string) float64 {
 	for _, e := range effects {
 		sizes = append(sizes, min(math.Abs(math.Log(max(1+e, 1e-3))), maxPossibleEffect))
 	}
-	slices.Sort(sizes)
-	size := sizes[len(sizes)/2]
+	size := stat.UpperMedian(sizes)
 	if judgedFigure != string(verdict.Valid) {
 		size = max(size, verdict.SuspectEffect)
 	}

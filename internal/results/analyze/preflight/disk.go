@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -68,9 +69,7 @@ func (w *Writes) slow(size int, limit time.Duration) []float64 {
 func (w *Writes) typical() []time.Duration {
 	out := make([]time.Duration, len(w.Seconds))
 	for s := range w.Seconds {
-		if all := slices.Sorted(slices.Values(w.Seconds[s].WaitNS)); len(all) > 0 {
-			out[s] = time.Duration(all[len(all)/2])
-		}
+		out[s] = time.Duration(stat.UpperMedian(slices.Clone(w.Seconds[s].WaitNS)))
 	}
 	return out
 }

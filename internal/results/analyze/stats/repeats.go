@@ -2,7 +2,8 @@ package stats
 
 import (
 	"math"
-	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // Repeats holds the values of a figure from independent repeats. For each value, it also holds the
@@ -49,8 +50,7 @@ func claimWeights(claims []float64) []float64 {
 	for i, c := range claims {
 		sizes[i] = math.Abs(c)
 	}
-	slices.Sort(sizes)
-	usual := sizes[len(sizes)/2]
+	usual := stat.UpperMedian(sizes)
 	weights := make([]float64, len(claims))
 	for i, c := range claims {
 		weights[i] = 1 / (1 + c*c/(halfWeight*halfWeight+usual*usual))

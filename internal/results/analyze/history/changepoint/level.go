@@ -18,7 +18,7 @@ func (f *finder) measure(from, n int) {
 	for _, p := range f.points[from:n] {
 		values, own = append(values, p.Value), append(own, p.Error*p.Error+p.PossibleEffect*p.PossibleEffect)
 	}
-	f.center, f.measuredPoints = median(values), n
+	f.center, f.measuredPoints = stat.Median(values), n
 	slices.Sort(own)
 	f.lowQuartileVariance = own[len(own)/4]
 	first := max(min(from, n-4*minBefore), 0)
@@ -57,13 +57,6 @@ func (f *finder) noise(from, n, lag int) float64 {
 	return max(normal*steps[len(steps)/2], trimmed*mean, minScale)
 }
 
-// median sorts values and returns the middle one.
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
-}
-
 // level is a robust weighted mean of points. Values that are farther than clip scales from the
 // median count as if they were at this distance.
 type level struct {
@@ -79,7 +72,7 @@ func (f *finder) levelOf(from, to int) level {
 	for _, p := range f.points[from:to] {
 		values = append(values, p.Value)
 	}
-	center := median(values)
+	center := stat.Median(values)
 	var weight, weights, squares, sum float64
 	at := func(i int) float64 {
 		most := clip * f.scale / math.Sqrt(f.weight(i))
