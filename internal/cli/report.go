@@ -315,7 +315,7 @@ func (a *commandLine) csvParts(run *record.Run, comparisons []*compare.Compariso
 	if rows := analyze.Rows(run); len(faults.FindEffects(rows)) > 0 {
 		parts = append(parts, part{name: "faults.csv", write: func(w io.Writer) error { return report.CSV(w, report.Faults(run)) }})
 	}
-	if len(analyze.CallsTables(run)) > 0 {
+	if len(analyze.MeasuredTables(run, analyze.CallsTable)) > 0 {
 		parts = append(parts, part{name: "calls.csv", write: func(w io.Writer) error { return report.CSV(w, report.Calls(run)) }})
 	}
 	return parts

@@ -39,16 +39,6 @@ func HostsTable(t *record.Trial) Table {
 	return table
 }
 
-// HostsTables returns the hosts tables of all measured trials, without empty tables.
-func HostsTables(run *record.Run) (all []Table) {
-	for i := range run.Trials {
-		if table := HostsTable(&run.Trials[i]); len(table.Rows) > 0 && HasFigures(&run.Trials[i]) {
-			all = append(all, table)
-		}
-	}
-	return all
-}
-
 // clockOffset formats the difference between a host's clock and the controller's clock.
 func clockOffset(r record.ClockReading) string {
 	way := " ahead"

@@ -180,11 +180,12 @@ func (s *callSpan) callsPerSpan(c *record.Calls) Cell {
 	return Cell{Text: strconv.FormatFloat(float64(n)/float64(s.completed), 'f', 2, 64)}
 }
 
-// CallsTables returns the calls tables of all measured trials, without empty tables.
-func CallsTables(run *record.Run) (all []Table) {
+// MeasuredTables returns the table of each measured trial, without empty tables. The function `table`
+// returns the table of a trial, for example HostsTable.
+func MeasuredTables(run *record.Run, table func(*record.Trial) Table) (all []Table) {
 	for i := range run.Trials {
-		if table := CallsTable(&run.Trials[i]); len(table.Rows) > 0 && HasFigures(&run.Trials[i]) {
-			all = append(all, table)
+		if one := table(&run.Trials[i]); len(one.Rows) > 0 && HasFigures(&run.Trials[i]) {
+			all = append(all, one)
 		}
 	}
 	return all
@@ -262,16 +263,6 @@ func workerStartText(t *record.Trial, last *record.ByWorker) string {
 		how += "; the clocks have an uncertainty of up to " + text.Duration(float64(bound))
 	}
 	return how + "."
-}
-
-// WorkersTables returns the workers tables of all measured trials, without empty tables.
-func WorkersTables(run *record.Run) (all []Table) {
-	for i := range run.Trials {
-		if table := WorkersTable(&run.Trials[i]); len(table.Rows) > 0 && HasFigures(&run.Trials[i]) {
-			all = append(all, table)
-		}
-	}
-	return all
 }
 
 // ErrorKind describes the errors of one kind in a trial.

@@ -104,9 +104,9 @@ func trialsParts(out layout, run *record.Run, rows []*analyze.Row) {
 	}
 	tables(faults.OutageTables(rows))
 	tables(analyze.WatchTables(rows))
-	tables(analyze.CallsTables(run))
-	tables(analyze.WorkersTables(run))
-	tables(analyze.HostsTables(run))
+	tables(analyze.MeasuredTables(run, analyze.CallsTable))
+	tables(analyze.MeasuredTables(run, analyze.WorkersTable))
+	tables(analyze.MeasuredTables(run, analyze.HostsTable))
 	if run.Capacity == nil && run.CapacityByParameter == nil { // otherwise, the report of the capacity search contains the ladders
 		ladders(out, rows)
 	}
