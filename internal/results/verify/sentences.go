@@ -107,61 +107,6 @@ func byMember(o *history.Op) string {
 	return fmt.Sprintf(", by member %x", o.Member)
 }
 
-// describeKeepAlive describes a keep-alive, or an acquisition or release of a lock.
-func describeKeepAlive(o *history.Op) string {
-	switch o.LockChange {
-	case history.Granted:
-		return fmt.Sprintf("Client %d, %s to %s: requested lock %d with lease %x and acquired it with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.Written, o.ModRevision, byMember(o))
-	case history.Released:
-		return fmt.Sprintf("Client %d, %s to %s: released lock %d with fencing token %d%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, o.ModRevision, byMember(o))
-	}
-	out := fmt.Sprintf("Client %d, %s to %s: keep-alive of lease %x: ", o.Session, clock(o.Invoked), clock(o.Done), o.Written)
-	switch {
-	case o.Outcome == kv.OK:
-		out += fmt.Sprintf("renewed for %d s", o.ModRevision)
-	case o.Outcome == kv.BadRequest && o.Revision > 0:
-		out += "expired or revoked"
-	case o.Outcome == kv.WrongResponse:
-		out += "the response was wrong"
-	default:
-		out += "no response (" + o.Outcome.String() + ")"
-	}
-	return out + byMember(o) + "."
-}
-
-// describeWatch describes a message that a watcher received.
-func describeWatch(o *history.Op) string {
-	out := fmt.Sprintf("Watcher %d, %s: ", o.Session, clock(o.Done))
-	switch o.Watch {
-	case history.WatchStarted:
-		out += fmt.Sprintf("created, starting at key %d", o.Key)
-		if o.Outcome == kv.Miss {
-			out = fmt.Sprintf("Watcher %d, %s: was notified that key %d is deleted%s, without the revision of the delete", o.Session, clock(o.Done), o.Key, atRevision(o.Revision))
-		}
-	case history.ProgressReached:
-		out += fmt.Sprintf("received all events up to revision %d", o.ModRevision)
-	case history.WatchEnded:
-		out += fmt.Sprintf("ended by the store (%s)", o.Outcome)
-	default:
-		key := fmt.Sprintf("key %d", o.Key)
-		if o.Outcome == kv.WrongResponse {
-			key = "a key outside the load"
-		}
-		switch o.Read {
-		case history.Absent:
-			out += key + " was deleted"
-		case history.UnknownValue:
-			out += key + " was written"
-		default:
-			out += fmt.Sprintf("%s got value #%d", key, o.Read)
-		}
-		if out += atRevision(o.ModRevision); o.Expected > 0 {
-			out += ", replacing the version" + ofRevision(o.Expected)
-		}
-	}
-	return out + byMember(o) + "."
-}
-
 // conditionOf returns the word for the number that a compare-and-set compares. countsWrites has the
 // meaning of history.Header.VersionsCountWrites.
 func conditionOf(countsWrites bool) string {
@@ -171,126 +116,124 @@ func conditionOf(countsWrites bool) string {
 	return "revision"
 }
 
-// Sentence describes an operation with its times. countsWrites has the meaning of
-// history.Header.VersionsCountWrites.
-func Sentence(o *history.Op, countsWrites bool) string {
+// describe returns a sentence that describes an operation with its times, and a label that describes
+// it in a few words. countsWrites has the meaning of history.Header.VersionsCountWrites.
+func describe(o *history.Op, countsWrites bool) (sentence, label string) {
+	subject := fmt.Sprintf("Client %d, %s to %s: ", o.Session, clock(o.Invoked), clock(o.Done))
 	switch o.Kind {
 	case kv.Ephemeral:
-		return fmt.Sprintf("Client %d, %s to %s: closed the session of key %d%s: done%s%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, ofRevision(o.ModRevision), atRevision(o.Revision), byMember(o))
+		sentence, label = fmt.Sprintf("closed the session of key %d%s: done%s", o.Key, ofRevision(o.ModRevision), atRevision(o.Revision)), "session's end"
 	case kv.Watch:
-		return describeWatch(o)
+		subject = fmt.Sprintf("Watcher %d, %s: ", o.Session, clock(o.Done))
+		sentence, label = describeWatch(o)
 	case kv.KeepAlive:
-		return describeKeepAlive(o)
-	}
-	what := o.Kind.String()
-	if o.Consistency != kv.NoConsistency {
-		what = o.Consistency.String() + " " + what
-	}
-	if what += " of"; !o.Kind.HasOneKey() {
-		what += " several keys, including"
-	}
-	out := fmt.Sprintf("Client %d, %s to %s: %s key %d", o.Session, clock(o.Invoked), clock(o.Done), what, o.Key)
-	if o.Written != history.Absent {
-		out += fmt.Sprintf(", writing value #%d", o.Written)
-	}
-	if isConditional(o) {
-		out += fmt.Sprintf(" if its %s is %d", conditionOf(countsWrites), o.Expected)
-	}
-	switch {
-	case o.Outcome == kv.WrongResponse:
-		out += ": the response was wrong"
-	case !o.HasStoreData() && o.Outcome.Definite():
-		out += ": refused (" + o.Outcome.String() + ")"
-	case !o.HasStoreData():
-		out += ": outcome unknown (" + o.Outcome.String() + ")"
-	case showsState(o) && o.Read == history.Absent:
-		out += ": no such key"
-	case showsState(o) && o.Read == history.UnknownValue:
-		out += ": exists" + ofRevision(o.ModRevision)
-	case showsState(o):
-		out += fmt.Sprintf(": value #%d", o.Read) + ofRevision(o.ModRevision)
-	case o.Outcome == kv.Conflict:
-		out += ": conflict"
-		if o.ModRevision > 0 {
-			out += ", the key had the version" + ofRevision(o.ModRevision)
-		}
-	case o.Outcome == kv.Miss:
-		out += ": no key to delete"
+		sentence, label = describeKeepAlive(o)
 	default:
-		out += ": done"
+		request, shortRequest := describeRequest(o, countsWrites)
+		outcome, shortOutcome := describeOutcome(o)
+		sentence, label = request+outcome+atRevision(o.Revision), shortRequest+shortOutcome
 	}
-	out += atRevision(o.Revision)
-	return out + byMember(o) + "."
+	return subject + sentence + byMember(o) + ".", label
 }
 
-// Label describes an operation in a few words.
-func Label(o *history.Op) string {
-	switch o.Kind {
-	case kv.Ephemeral:
-		return "session's end"
-	case kv.Watch:
-		return labelOfWatch(o)
-	case kv.KeepAlive:
-		return labelOfKeepAlive(o)
+// describeKeepAlive describes a keep-alive, or an acquisition or release of a lock.
+func describeKeepAlive(o *history.Op) (sentence, label string) {
+	switch o.LockChange {
+	case history.Granted:
+		return fmt.Sprintf("requested lock %d with lease %x and acquired it with fencing token %d", o.Key, o.Written, o.ModRevision), fmt.Sprintf("lock: token %d", o.ModRevision)
+	case history.Released:
+		return fmt.Sprintf("released lock %d with fencing token %d", o.Key, o.ModRevision), "unlock"
 	}
-	out := o.Kind.String()
+	sentence, label = fmt.Sprintf("keep-alive of lease %x: ", o.Written), "keep-alive: "
+	switch {
+	case o.Outcome == kv.OK:
+		return sentence + fmt.Sprintf("renewed for %d s", o.ModRevision), label + fmt.Sprintf("%d s", o.ModRevision)
+	case o.Outcome == kv.BadRequest && o.Revision > 0:
+		return sentence + "expired or revoked", label + "expired"
+	case o.Outcome == kv.WrongResponse:
+		return sentence + "the response was wrong", label + "?"
+	}
+	return sentence + "no response (" + o.Outcome.String() + ")", label + "?"
+}
+
+// describeWatch describes a message that a watcher received.
+func describeWatch(o *history.Op) (sentence, label string) {
+	switch o.Watch {
+	case history.WatchStarted:
+		if o.Outcome == kv.Miss {
+			return fmt.Sprintf("was notified that key %d is deleted%s, without the revision of the delete", o.Key, atRevision(o.Revision)), "watch"
+		}
+		return fmt.Sprintf("created, starting at key %d", o.Key), "watch"
+	case history.ProgressReached:
+		return fmt.Sprintf("received all events up to revision %d", o.ModRevision), fmt.Sprintf("complete up to %d", o.ModRevision)
+	case history.WatchEnded:
+		return fmt.Sprintf("ended by the store (%s)", o.Outcome), "watch: ended"
+	}
+	key := fmt.Sprintf("key %d", o.Key)
+	if o.Outcome == kv.WrongResponse {
+		key = "a key outside the load"
+	}
+	switch o.Read {
+	case history.Absent:
+		sentence, label = key+" was deleted", "event: deleted"
+	case history.UnknownValue:
+		sentence, label = key+" was written", "event"
+	default:
+		sentence, label = fmt.Sprintf("%s got value #%d", key, o.Read), fmt.Sprintf("event: #%d", o.Read)
+	}
+	if o.Outcome == kv.WrongResponse {
+		label = "event: another key"
+	}
+	if sentence += atRevision(o.ModRevision); o.Expected > 0 {
+		sentence += ", replacing the version" + ofRevision(o.Expected)
+	}
+	return sentence, label
+}
+
+// describeRequest describes the request of an operation on keys.
+func describeRequest(o *history.Op, countsWrites bool) (sentence, label string) {
+	sentence, label = o.Kind.String(), o.Kind.String()
+	if o.Consistency != kv.NoConsistency {
+		sentence = o.Consistency.String() + " " + sentence
+	}
+	if sentence += " of"; !o.Kind.HasOneKey() {
+		sentence += " several keys, including"
+	}
+	sentence += fmt.Sprintf(" key %d", o.Key)
 	if o.Written != history.Absent {
-		out += fmt.Sprintf(" #%d", o.Written)
+		sentence += fmt.Sprintf(", writing value #%d", o.Written)
+		label += fmt.Sprintf(" #%d", o.Written)
 	}
 	if isConditional(o) {
-		out += fmt.Sprintf(" if %d", o.Expected)
+		sentence += fmt.Sprintf(" if its %s is %d", conditionOf(countsWrites), o.Expected)
+		label += fmt.Sprintf(" if %d", o.Expected)
 	}
+	return sentence, label
+}
+
+// describeOutcome describes the outcome of an operation on keys.
+func describeOutcome(o *history.Op) (sentence, label string) {
 	switch {
 	case o.Outcome == kv.WrongResponse:
-		return out + ": wrong response"
+		return ": the response was wrong", ": wrong response"
 	case !o.HasStoreData() && o.Outcome.Definite():
-		return out + ": refused"
+		return ": refused (" + o.Outcome.String() + ")", ": refused"
 	case !o.HasStoreData():
-		return out + ": ?"
+		return ": outcome unknown (" + o.Outcome.String() + ")", ": ?"
 	case showsState(o) && o.Read == history.Absent:
-		return out + ": no key"
+		return ": no such key", ": no key"
 	case showsState(o) && o.Read == history.UnknownValue:
-		return out + ": exists"
+		return ": exists" + ofRevision(o.ModRevision), ": exists"
 	case showsState(o):
-		return out + fmt.Sprintf(": #%d", o.Read)
+		return fmt.Sprintf(": value #%d", o.Read) + ofRevision(o.ModRevision), fmt.Sprintf(": #%d", o.Read)
+	case o.Outcome == kv.Conflict && o.ModRevision > 0:
+		return ": conflict, the key had the version" + ofRevision(o.ModRevision), ": conflict"
 	case o.Outcome == kv.Conflict:
-		return out + ": conflict"
+		return ": conflict", ": conflict"
+	case o.Outcome == kv.Miss:
+		return ": no key to delete", ""
 	}
-	return out
-}
-
-// labelOfWatch describes, in a few words, a message that a watcher received.
-func labelOfWatch(o *history.Op) string {
-	switch {
-	case o.Watch == history.WatchStarted:
-		return "watch"
-	case o.Watch == history.ProgressReached:
-		return fmt.Sprintf("complete up to %d", o.ModRevision)
-	case o.Watch == history.WatchEnded:
-		return "watch: ended"
-	case o.Outcome == kv.WrongResponse:
-		return "event: another key"
-	case o.Read == history.Absent:
-		return "event: deleted"
-	case o.Read == history.UnknownValue:
-		return "event"
-	}
-	return fmt.Sprintf("event: #%d", o.Read)
-}
-
-// labelOfKeepAlive describes a keep-alive or a lock operation in a few words.
-func labelOfKeepAlive(o *history.Op) string {
-	switch {
-	case o.LockChange == history.Granted:
-		return fmt.Sprintf("lock: token %d", o.ModRevision)
-	case o.LockChange == history.Released:
-		return "unlock"
-	case o.Outcome == kv.OK:
-		return fmt.Sprintf("keep-alive: %d s", o.ModRevision)
-	case o.Outcome == kv.BadRequest && o.Revision > 0:
-		return "keep-alive: expired"
-	}
-	return "keep-alive: ?"
+	return ": done", ""
 }
 
 // ofRevision returns the words " of revision N" for a version, or an empty string if the revision

@@ -165,9 +165,10 @@ func (c *checker) describeViolations() ([]record.Violation, error) {
 		})
 		for _, ord := range ords {
 			o := want[ord]
-			v.History = append(v.History, Sentence(&o, countsWrites))
+			sentence, label := describe(&o, countsWrites)
+			v.History = append(v.History, sentence)
 			v.Operations = append(v.Operations, record.ShownOperation{
-				Client: o.Session, Watcher: o.Kind == kv.Watch, Member: record.ID(o.Member), From: o.Invoked, To: o.Done, Description: Label(&o), Wrong: ord == f.wrong(),
+				Client: o.Session, Watcher: o.Kind == kv.Watch, Member: record.ID(o.Member), From: o.Invoked, To: o.Done, Description: label, Wrong: ord == f.wrong(),
 			})
 		}
 		wrong := want[f.wrong()]

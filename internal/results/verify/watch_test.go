@@ -119,7 +119,7 @@ func TestWatchEventsAreCounted(t *testing.T) {
 	if want := (record.WatchVerification{Watchers: 2, Events: 1, Progress: 1, Resumed: 1, Ended: 1}); r.Watches == nil || *r.Watches != want || r.Operations != 1 || r.VerifiedOperations != 1 {
 		t.Errorf("%+v of %d operations", r.Watches, r.Operations)
 	}
-	if text := Sentence(&m.ops[3], false); text != "Watcher 1, 4.500000 s: key 0 got value #1 at revision 11." {
+	if text, _ := describe(&m.ops[3], false); text != "Watcher 1, 4.500000 s: key 0 got value #1 at revision 11." {
 		t.Error(text)
 	}
 }
