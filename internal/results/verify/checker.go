@@ -24,6 +24,16 @@ type revisionWriter struct {
 	ord      uint32
 }
 
+// parts divides the keys into parts, so that a part has at most about opt.Partition operations. It
+// returns a function for each part, which reports whether the part contains a key or revision.
+func (c *checker) parts() []func(uint64) bool {
+	parts := make([]func(uint64) bool, c.survey.operations/uint64(c.opt.Partition)+1)
+	for part := range parts {
+		parts[part] = func(key uint64) bool { return len(parts) == 1 || int(mixed(key)>>33)%len(parts) == part }
+	}
+	return parts
+}
+
 // forEachOperation calls the function do for each operation, with the number of the operation and
 // the operation.
 func (c *checker) forEachOperation(do func(uint32, *history.Op)) error {

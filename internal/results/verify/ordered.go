@@ -13,10 +13,9 @@ import (
 // keys into parts, and reads the history once for each part. While it reads the history for the
 // first part, it also checks the order of all operations.
 func (c *checker) checkByRevision() error {
-	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	txns := transactions{revisions: map[uint32]int64{}}
-	for part := range parts {
-		if err := c.checkPart(func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }, part == 0, &txns); err != nil {
+	for part, includesKey := range c.parts() {
+		if err := c.checkPart(includesKey, part == 0, &txns); err != nil {
 			return err
 		}
 	}

@@ -10,11 +10,9 @@ import (
 // in the responses to reads. Then, for a sample of the keys, it searches for a valid order of the
 // operations on each key.
 func (c *checker) checkWithoutRevisions() error {
-	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
-	for part := range parts {
-		in := func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }
+	for part, includesKey := range c.parts() {
 		c.table.reset()
-		p := &pass{checker: c, includes: in, byTime: true, first: part == 0, txns: &transactions{}, watchers: newWatchers()}
+		p := &pass{checker: c, includes: includesKey, byTime: true, first: part == 0, txns: &transactions{}, watchers: newWatchers()}
 		p.leases.withoutRevisions = true
 		if err := c.forEachOperation(p.takeTimed); err != nil {
 			return err
