@@ -180,8 +180,8 @@ func (s *callSpan) callsPerSpan(c *record.Calls) Cell {
 	return Cell{Text: strconv.FormatFloat(float64(n)/float64(s.completed), 'f', 2, 64)}
 }
 
-// MeasuredTables returns the table of each measured trial, without empty tables. The function `table`
-// returns the table of a trial, for example HostsTable.
+// MeasuredTables returns the table of each measured trial, without empty tables. The function
+// `table` returns the table of a trial, for example HostsTable.
 func MeasuredTables(run *record.Run, table func(*record.Trial) Table) (all []Table) {
 	for i := range run.Trials {
 		if one := table(&run.Trials[i]); len(one.Rows) > 0 && HasFigures(&run.Trials[i]) {

@@ -134,8 +134,8 @@ func totalTimes(all *measure.Cell, m, warmup *measure.Totals) (sum, longest floa
 	return sum, longest
 }
 
-// sumTimes returns the sum of the times of all operations in a cell, including those that failed. It
-// also returns the longest of these times.
+// sumTimes returns the sum of the times of all operations in a cell, including those that failed.
+// It also returns the longest of these times.
 func sumTimes(c *measure.Cell) (sum float64, longest int64) {
 	for _, h := range append(c.Failed[:], c.Response) {
 		if n := measure.Count(h); n > 0 {

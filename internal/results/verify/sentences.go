@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// explanation states why the operation `wrong` violates a guarantee. countsWrites has the meaning of
-// history.Header.VersionsCountWrites.
+// explanation states why the operation `wrong` violates a guarantee. countsWrites has the meaning
+// of history.Header.VersionsCountWrites.
 func (f *finding) explanation(wrong *history.Op, countsWrites bool) string {
 	noun := conditionOf(countsWrites)
 	who := fmt.Sprintf("client %d's %s", wrong.Session, wrong.Kind)
@@ -116,8 +116,8 @@ func conditionOf(countsWrites bool) string {
 	return "revision"
 }
 
-// describe returns a sentence that describes an operation with its times, and a label that describes
-// it in a few words. countsWrites has the meaning of history.Header.VersionsCountWrites.
+// describe returns a sentence that describes an operation with its times, and a label that
+// describes it in a few words. countsWrites has the meaning of history.Header.VersionsCountWrites.
 func describe(o *history.Op, countsWrites bool) (sentence, label string) {
 	subject := fmt.Sprintf("Client %d, %s to %s: ", o.Session, clock(o.Invoked), clock(o.Done))
 	switch o.Kind {
