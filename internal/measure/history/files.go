@@ -64,7 +64,5 @@ func Size(paths []string) (bytes int64, err error) {
 	return bytes, nil
 }
 
-const (
-	magic     = "qbhist1\n"
-	maxHeader = 1 << 16
-)
+// signature is the start of a history file.
+const signature = "qbhist1\n"

@@ -221,27 +221,6 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		t.Error("a missing file was opened")
 	}
 }
-
-func TestFullDiskIsReported(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("there is no /dev/full")
-	}
-	path := filepath.Join(t.TempDir(), "a")
-	w, err := ops.Create(path, header())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.FillDisk()
-	r := w.Recorder()
-	for _, o := range sampleOps(1, 20_000) {
-		r.Add(&o)
-	}
-	r.Flush()
-	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "a")
 	write(f, path, header(), sampleOps(4, 50))

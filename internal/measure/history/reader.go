@@ -3,10 +3,8 @@ package history
 import (
 	"bufio"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -55,7 +53,7 @@ func open(path string) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(files.MaxFrame))
+	code, err := files.NewBlockDecoder(0)
 	if err == nil {
 		r := &reader{f: f, in: bufio.NewReaderSize(f, 1<<18), decoder: code}
 		if err = r.begin(); err == nil {
@@ -74,21 +72,15 @@ func (r *reader) close() {
 
 // begin reads and checks the header.
 func (r *reader) begin() error {
-	first := make([]byte, len(magic))
-	if _, err := io.ReadFull(r.in, first); err != nil || string(first) != magic {
-		return errors.New("the file does not start with the signature of a history file")
+	err := files.ReadBlockHeader(r.in, signature, errForeign, &r.header)
+	if h := &r.header; err == nil && (h.Timeout < 0 || h.ClockError < 0 || h.ClockError >= 1<<62 || h.BaseRevision < 0) {
+		err = files.ErrUnreadableHeader
 	}
-	var head block
-	switch {
-	case r.frame(&head) != nil:
-		return errors.New("the header is damaged")
-	case json.Unmarshal(head.Payload, &r.header) != nil, r.header.Timeout < 0, r.header.ClockError < 0, r.header.ClockError >= 1<<62, r.header.BaseRevision < 0:
-		return errors.New("the header cannot be read")
-	}
-	return nil
+	return err
 }
 
 var (
+	errForeign    = errors.New("the file does not start with the signature of a history file")
 	errIncomplete = errors.New("the end of the history is missing; only the earlier operations are used")
 	errDamaged    = errors.New("the history is damaged; only the operations before the damage are used")
 )
@@ -144,10 +136,10 @@ func (r *reader) start(decoders int) {
 
 // decode decodes the operations in a frame.
 func (r *reader) decode(b *block) (err error) {
-	if b.raw, err = r.decoder.DecodeAll(b.Payload, b.raw[:0]); err == nil {
+	if b.raw, err = b.Unpack(r.decoder, b.raw); err == nil {
 		b.ops, err = Decode(b.raw, b.ops)
 	}
-	if err != nil || len(b.raw) != b.Size || len(b.ops) != b.Count {
+	if err != nil || len(b.ops) != b.Count {
 		return errDamaged
 	}
 	return nil

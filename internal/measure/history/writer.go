@@ -1,14 +1,6 @@
 package history
 
-import (
-	"encoding/json"
-	"fmt"
-	"os"
-
-	"github.com/klauspost/compress/zstd"
-
-	"github.com/quorumbench/quorumbench/internal/files"
-)
+import "github.com/quorumbench/quorumbench/internal/files"
 
 // maxWaitingBlocks is the maximum number of full blocks that wait to be written to disk. If this
 // number is reached, the loop that fills the blocks must wait. At 50,000 operations per second, 512
@@ -17,41 +9,21 @@ const maxWaitingBlocks = 512
 
 // Writer writes the file for one loop. A separate goroutine compresses and writes the blocks.
 type Writer struct {
-	path  string
-	f     *os.File
+	file  *files.BlockWriter // used only by the goroutine until the channel `done` is closed
 	full  chan *Block
 	empty chan *Block
 	done  chan struct{}
-
-	// Until the channel `done` is closed, only the Writer's goroutine uses these fields.
-	err   error
-	bytes int64
 }
 
 // Create creates a history file and returns its Writer. It returns an error if the file already
 // exists.
 func Create(path string, h *Header) (*Writer, error) {
-	header, err := json.Marshal(h)
-	if err == nil && len(header) > maxHeader {
-		err = fmt.Errorf("the header is too long")
-	}
+	file, err := files.CreateBlocks(path, signature, "the history", h, BlockSize)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+		return nil, err
 	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(BlockSize))
-	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("cannot write the history: %w", err)
-	}
-	w := &Writer{
-		path: path, f: f, full: make(chan *Block, maxWaitingBlocks),
-		empty: make(chan *Block, maxWaitingBlocks), done: make(chan struct{}),
-	}
-	w.write(files.Append([]byte(magic), header, 0, len(header)))
-	go w.run(encoder)
+	w := &Writer{file: file, full: make(chan *Block, maxWaitingBlocks), empty: make(chan *Block, maxWaitingBlocks), done: make(chan struct{})}
+	go w.run()
 	return w, nil
 }
 
@@ -80,53 +52,25 @@ func (w *Writer) Close() error { return w.close(true) }
 // will report that it ends prematurely.
 func (w *Writer) CloseIncomplete() error { return w.close(false) }
 
-// close stops the goroutine and closes the file. If `complete` is set, close first marks the file
-// as complete.
+// close stops the goroutine and closes the file.
 func (w *Writer) close(complete bool) error {
 	close(w.full)
 	<-w.done
-	if complete {
-		w.write(files.Append(nil, nil, 0, 0))
-	}
-	for _, err := range []error{w.f.Sync(), w.f.Close()} {
-		w.noteError(err)
-	}
-	return w.err
+	return w.file.Close(complete)
 }
 
 // Bytes returns the size of the file. It may be called only after Close.
-func (w *Writer) Bytes() int64 { return w.bytes }
+func (w *Writer) Bytes() int64 { return w.file.Bytes() }
 
 // run compresses and writes blocks until full is closed.
-func (w *Writer) run(encoder *zstd.Encoder) {
+func (w *Writer) run() {
 	defer close(w.done)
-	var packed, frame []byte
 	for b := range w.full {
-		packed = encoder.EncodeAll(b.Bytes(), packed[:0])
-		frame = files.Append(frame[:0], packed, b.Len(), len(b.Bytes()))
-		w.write(frame)
+		w.file.WriteBlock(b.Bytes(), b.Len())
 		b.Reset()
 		select {
 		case w.empty <- b:
 		default:
 		}
-	}
-}
-
-// write appends b to the file. After an error it writes nothing, because a gap in the file would
-// look like a violation.
-func (w *Writer) write(b []byte) {
-	if w.err != nil {
-		return
-	}
-	n, err := w.f.Write(b)
-	w.bytes += int64(n)
-	w.noteError(err)
-}
-
-// noteError records the first error.
-func (w *Writer) noteError(err error) {
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("cannot write the history: %w", err)
 	}
 }

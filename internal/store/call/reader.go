@@ -2,12 +2,9 @@ package call
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/quorumbench/quorumbench/internal/files"
 )
@@ -34,29 +31,26 @@ func ReadRecording(path string, do func(Record) error) (h Header, problem string
 }
 
 // notRecording is an error that explains why a file is not a recording.
-type notRecording string
+type notRecording struct{ error }
 
-func (n notRecording) Error() string { return string(n) }
+var errForeign = errors.New("the file does not begin with the bytes of a recording")
 
 // ReadRecordingFrom is like ReadRecording, but reads the recording from an io.Reader.
 func ReadRecordingFrom(input io.Reader, do func(Record) error) (h Header, problem string, err error) {
 	in := bufio.NewReaderSize(input, 1<<18)
-	first := make([]byte, len(magic))
-	if _, err := io.ReadFull(in, first); err != nil || string(first) != magic {
-		return h, "", notRecording("the file does not begin with the bytes of a recording")
+	err = files.ReadBlockHeader(in, signature, errForeign, &h)
+	if err == nil && h.Store == "" {
+		err = files.ErrUnreadableHeader
 	}
-	var f files.Frame
-	if f.Read(in) != nil {
-		return h, "", notRecording("the header is damaged")
+	if err != nil {
+		return h, "", notRecording{err}
 	}
-	if json.Unmarshal(f.Payload, &h) != nil || h.Store == "" {
-		return h, "", notRecording("the header cannot be read")
-	}
-	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(files.MaxFrame))
+	code, err := files.NewBlockDecoder(1)
 	if err != nil {
 		return h, "", err
 	}
 	defer code.Close()
+	var f files.Frame
 	for {
 		switch err := f.Read(in); {
 		case errors.Is(err, files.ErrIncomplete):
@@ -66,8 +60,8 @@ func ReadRecordingFrom(input io.Reader, do func(Record) error) (h Header, proble
 		case f.Count == 0:
 			return h, "", nil
 		}
-		raw, err := code.DecodeAll(f.Payload, nil)
-		if err != nil || len(raw) != f.Size {
+		raw, err := f.Unpack(code, nil)
+		if err != nil {
 			return h, "the recording is damaged: only the records before the damage are read", nil
 		}
 		switch err := DecodeBlock(raw, do); {

@@ -1,20 +1,14 @@
 package call
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
 	"sync"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 const (
-	magic     = "qbrec01\n"
-	maxHeader = 1 << 16
+	signature = "qbrec01\n" // the start of a recording
 	// maxQueued is the maximum number of full blocks that wait for the disk. While the queue is
 	// full, calls that do not fit into the current block are omitted.
 	maxQueued = 64
@@ -26,8 +20,7 @@ const (
 // RecordingWriter writes a recording. Its methods may be called concurrently. Only Close waits
 // for the disk. Calls that do not fit into the queue are omitted and counted in a Gap.
 type RecordingWriter struct {
-	path string
-	f    *os.File
+	file *files.BlockWriter // used only by the writing goroutine until the channel `done` is closed
 	full chan *block
 	stop chan struct{}
 	done chan struct{}
@@ -39,11 +32,6 @@ type RecordingWriter struct {
 	firstMissedAt int64  // time of the first omitted call
 	reason        string
 	counts        Counts
-
-	// Before the channel in the field `done` is closed, only the writing goroutine may use the
-	// following fields.
-	err   error
-	bytes int64
 }
 
 // Counts holds the numbers of records that have been added to a recording.
@@ -55,24 +43,12 @@ type Counts struct {
 
 // CreateRecording creates a new file for a recording. It fails if the file already exists.
 func CreateRecording(path string, h *Header) (*RecordingWriter, error) {
-	head, err := json.Marshal(h)
-	if err == nil && len(head) > maxHeader {
-		err = fmt.Errorf("the header is too long")
-	}
+	file, err := files.CreateBlocks(path, signature, "the recording", h, blockSize)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+		return nil, err
 	}
-	code, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockSize))
-	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("cannot write the recording: %w", err)
-	}
-	w := &RecordingWriter{path: path, f: f, cur: newBlock(), full: make(chan *block, maxQueued), stop: make(chan struct{}), done: make(chan struct{})}
-	w.write(files.Append([]byte(magic), head, 0, len(head)))
-	go w.run(code)
+	w := &RecordingWriter{file: file, cur: newBlock(), full: make(chan *block, maxQueued), stop: make(chan struct{}), done: make(chan struct{})}
+	go w.run()
 	return w, nil
 }
 
@@ -169,24 +145,18 @@ func (w *RecordingWriter) Close() error {
 	w.mu.Unlock()
 	close(w.stop)
 	<-w.done
-	for _, err := range []error{w.f.Sync(), w.f.Close()} {
-		w.keepError(err)
-	}
-	return w.err
+	return w.file.Close(true)
 }
 
 // Bytes returns the size of the file. It may only be called after Close.
-func (w *RecordingWriter) Bytes() int64 { return w.bytes }
+func (w *RecordingWriter) Bytes() int64 { return w.file.Bytes() }
 
-func (w *RecordingWriter) run(code *zstd.Encoder) {
+func (w *RecordingWriter) run() {
 	defer close(w.done)
 	tick := time.NewTicker(flushInterval)
 	defer tick.Stop()
-	var packed, frame []byte
 	put := func(b *block) {
-		packed = code.EncodeAll(b.buf, packed[:0])
-		frame = files.Append(frame[:0], packed, b.count, len(b.buf))
-		w.write(frame)
+		w.file.WriteBlock(b.buf, b.count)
 		b.reset()
 		w.mu.Lock()
 		w.free = append(w.free, b)
@@ -207,24 +177,7 @@ func (w *RecordingWriter) run(code *zstd.Encoder) {
 			if w.cur.count > 0 {
 				put(w.cur)
 			}
-			w.write(files.Append(nil, nil, 0, 0))
 			return
 		}
-	}
-}
-
-// write appends to the file. After the first error it does nothing.
-func (w *RecordingWriter) write(b []byte) {
-	if w.err != nil {
-		return
-	}
-	n, err := w.f.Write(b)
-	w.bytes += int64(n)
-	w.keepError(err)
-}
-
-func (w *RecordingWriter) keepError(err error) {
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("cannot write the recording: %w", err)
 	}
 }
