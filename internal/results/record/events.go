@@ -112,10 +112,10 @@ func (r *Run) ReadEvents(dir string) {
 			continue // already reported in Problems
 		}
 		reads := [...]func() string{
-			readInto(&t.Timeline, dir, t.Folder, timelineFile, readTimeline),
-			readInto(&t.Events, dir, t.Folder, eventsFile, readEvents),
-			readInto(&t.Machines, dir, t.Folder, machinesFile, readMachines),
-			readInto(&t.Stores, dir, t.Folder, storesFile, readStores),
+			timelineRows.readInto(&t.Timeline, dir, t.Folder),
+			eventLines.readInto(&t.Events, dir, t.Folder),
+			machineRows.readInto(&t.Machines, dir, t.Folder),
+			storeRows.readInto(&t.Stores, dir, t.Folder),
 		}
 		var wrong [len(reads)]string
 		var reading sync.WaitGroup // read the files concurrently, because reading the files of a long trial takes several tenths of a second
@@ -129,21 +129,5 @@ func (r *Run) ReadEvents(dir string) {
 			}
 		}
 		slices.SortStableFunc(t.Events, func(a, b Event) int { return a.Time.Compare(b.Time) })
-	}
-}
-
-// readInto returns a function that reads one file in a trial's folder into *to. If reading fails,
-// the function returns a sentence about the error.
-func readInto[T any](rows *[]T, dir, folder, name string, read func([]byte) ([]T, error)) func() string {
-	return func() string {
-		b, err := completeLines(dir, filepath.Join(folder, name))
-		*rows = nil
-		if err == nil {
-			*rows, err = read(b)
-		}
-		if err != nil {
-			return fmt.Sprintf("Cannot read %s: %v.", filepath.Join(folder, name), err)
-		}
-		return ""
 	}
 }

@@ -250,7 +250,7 @@ func (t *TrialWriter) Machines(rows []*MachineRow) error {
 
 // OpenMachines reads a trial's machines.csv. It returns no rows if nothing was sampled.
 func OpenMachines(dir, folder string) ([]MachineRow, error) {
-	return readTrialFile(dir, folder, machinesFile, readMachines)
+	return machineRows.open(dir, folder)
 }
 
 // readMachines parses machines.csv, which may come from an untrusted source. If a column is

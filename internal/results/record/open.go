@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -12,24 +11,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// maxTrialFile is the maximum size, in bytes, of a file in a trial's folder that is read as a
-// whole. The files that a run writes are far smaller.
-const maxTrialFile = 256 << 20
-
 // Open reads a run directory in any state. It returns an error only if nothing can be shown. The
 // text of the error is one sentence. Less severe damage is reported in the run's Problems.
 func Open(dir string) (*Run, error) {
-	f, err := files.OpenIn(dir, runFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is not a run directory, because it has no %s; specify a run directory, which is the --out folder or a folder inside --runs-dir", dir, runFile)
-	case err != nil:
-		return nil, fmt.Errorf("cannot read the run in %s: %w", dir, err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	run, err := parse(f)
+	run, err := readRun(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
+		return nil, err
 	}
 	if run.State == Incomplete {
 		if err := run.readJournal(dir); err != nil {
@@ -47,6 +34,28 @@ func Open(dir string) (*Run, error) {
 		run.inspect(dir, &run.Trials[i])
 	}
 	return run, nil
+}
+
+// readRun reads run.json without changing its texts.
+func readRun(dir string) (*Run, error) {
+	f, err := files.OpenIn(dir, runFile)
+	if err != nil {
+		return nil, unreadableRunError(dir, err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	run, err := parse(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, runFile), err)
+	}
+	return run, nil
+}
+
+// unreadableRunError returns an error with the reason why a run cannot be read.
+func unreadableRunError(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not a run directory, because it has no %s; specify a run directory, which is the --out folder or a folder inside --runs-dir", dir, runFile)
+	}
+	return fmt.Errorf("cannot read the run in %s: %w", dir, err)
 }
 
 // makePrintable makes all texts in a run printable. It must be called after a run was read.
@@ -129,31 +138,6 @@ func OpenTrial(dir, folder string) (*Files, error) {
 		return nil
 	})
 	f.Timeline, rows = OpenTimeline(dir, folder)
-	f.Events, events = readTrialFile(dir, folder, eventsFile, readEvents)
+	f.Events, events = eventLines.open(dir, folder)
 	return f, cmp.Or(intervals, rows, events)
-}
-
-// readTrialFile reads the complete lines of a file in a trial's folder. If the file is missing, it
-// counts as empty.
-func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, error)) (all []T, err error) {
-	if !filepath.IsLocal(folder) {
-		return nil, fmt.Errorf("%q is not a folder in the run directory", folder)
-	}
-	b, err := completeLines(dir, filepath.Join(folder, name))
-	if err == nil {
-		all, err = read(b)
-	}
-	if err != nil {
-		return all, fmt.Errorf("%s: %w", filepath.Join(dir, folder, name), err)
-	}
-	return all, nil
-}
-
-// completeLines returns the contents of a file up to the last newline.
-func completeLines(dir, name string) ([]byte, error) {
-	b, err := files.ReadIn(dir, name, maxTrialFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return b[:bytes.LastIndexByte(b, '\n')+1], err
 }

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
@@ -93,23 +92,10 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// unreadableRunError returns an error with the reason why a run cannot be read.
-func unreadableRunError(dir string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not a run directory, because it has no %s; specify a run directory, which is the --out folder or a folder inside --runs-dir", dir, runFile)
-	}
-	return fmt.Errorf("cannot read the run in %s: %w", dir, err)
-}
-
 // read reads the run without changing its texts, so that the writer later writes the same texts.
-func (r *Resumption) read() error {
-	f, err := files.OpenIn(r.dir, runFile)
-	if err != nil {
-		return unreadableRunError(r.dir, err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	if r.Run, err = parse(f); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(r.dir, runFile), err)
+func (r *Resumption) read() (err error) {
+	if r.Run, err = readRun(r.dir); err != nil {
+		return err
 	}
 	if r.Run.State == Incomplete {
 		if err := r.Run.readJournal(r.dir); err != nil {

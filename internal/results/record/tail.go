@@ -1,16 +1,11 @@
 package record
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // Tail reads a run directory while a run writes it. It follows the newest trial. The run does not
@@ -86,61 +81,14 @@ func (t *Tail) read() (u *Update, err error) {
 	if trial.Folder == "" || !filepath.IsLocal(trial.Folder) {
 		return u, nil // Open has reported the problem
 	}
-	if u.Rows, err = readAppended(&t.timeline, t.dir, trial.Folder, timelineFile, readTimeline); err != nil {
+	if u.Rows, err = timelineRows.readAppended(&t.timeline, t.dir, trial.Folder); err != nil {
 		return nil, err
 	}
-	if u.Events, err = readAppended(&t.events, t.dir, trial.Folder, eventsFile, readEvents); err != nil {
+	if u.Events, err = eventLines.readAppended(&t.events, t.dir, trial.Folder); err != nil {
 		return nil, err
 	}
-	u.Machines, err = readAppended(&t.machines, t.dir, trial.Folder, machinesFile, readMachines)
+	u.Machines, err = machineRows.readAppended(&t.machines, t.dir, trial.Folder)
 	return u, err
-}
-
-// tailFile is the position in a file that grows.
-type tailFile struct {
-	offset int64
-	header []byte // the first line of a CSV file
-}
-
-// readAppended parses the complete lines that were appended to a file since the previous call. The
-// file may be missing.
-func readAppended[T any](f *tailFile, dir, folder, name string, parse func([]byte) ([]T, error)) ([]T, error) {
-	path := filepath.Join(folder, name)
-	b, err := f.lines(dir, path)
-	if err != nil || len(b) == 0 {
-		return nil, err
-	}
-	if filepath.Ext(name) == ".csv" {
-		if f.header == nil {
-			f.header = bytes.Clone(b[:bytes.IndexByte(b, '\n')+1])
-		} else {
-			b = append(bytes.Clone(f.header), b...)
-		}
-	}
-	all, err := parse(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, path), err)
-	}
-	return all, nil
-}
-
-// lines returns the complete lines that were appended to a file since the previous call.
-func (f *tailFile) lines(dir, path string) ([]byte, error) {
-	in, err := files.OpenIn(dir, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = in.Close() }() // it was only read
-	b, err := io.ReadAll(io.NewSectionReader(in, f.offset, maxTrialFile))
-	if err != nil {
-		return nil, err
-	}
-	b = b[:bytes.LastIndexByte(b, '\n')+1]
-	f.offset += int64(len(b))
-	return b, nil
 }
 
 // Stamp identifies a state of a run's run.json and journal. Two stamps differ if the run wrote one

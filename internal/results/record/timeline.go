@@ -103,7 +103,7 @@ func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure
 // OpenTimeline reads the timeline.csv in a trial's folder. As with OpenTrial, the file may be
 // missing or have an incomplete last line.
 func OpenTimeline(dir, folder string) ([]Row, error) {
-	return readTrialFile(dir, folder, timelineFile, readTimeline)
+	return timelineRows.open(dir, folder)
 }
 
 // readTimeline parses the complete lines of a timeline.csv.
