@@ -60,29 +60,27 @@ func Comparisons(all ...*compare.Comparison) Finding {
 }
 
 func comparisonParts(out layout, c *compare.Comparison) {
-	out.heading(comparisonHead(c))
-	out.blank()
-	if len(c.Pairs) == 0 {
-		out.addLines("No trial has a repeat that counts on both sides. Repeat the runs on a quieter machine.")
-		out.addLines(omittedLines(c)...)
-		return
+	tables := ComparisonTables(c)
+	for i, t := range tables {
+		if t.Heading != "" {
+			out.heading(t.Heading)
+			out.blank()
+		}
+		if len(t.Rows) > 0 {
+			out.cells(t)
+			out.blank()
+		}
+		for number, words := range t.Footnotes {
+			out.addLines(footnote(number, words))
+		}
+		if out.addLines(t.Notes...); len(t.Notes) > 0 && i+1 < len(tables) {
+			out.blank()
+		}
 	}
-	out.cells(sides(c))
-	out.blank()
-	if out.addLines(c.Differences...); len(c.Differences) > 0 {
-		out.blank()
-	}
-	t := c.Table()
-	out.cells(TableOf(&t))
-	out.blank()
-	for i, words := range t.Footnotes {
-		out.addLines(footnote(i, words))
-	}
-	out.addLines(compareNotes(c)...)
 }
 
 // ComparisonTables returns a comparison as two tables, each with notes: the conditions of both
-// runs, and the changes.
+// runs, and the changes. If no trial can be compared, it returns one table that has only notes.
 func ComparisonTables(c *compare.Comparison) []*Table {
 	head := comparisonHead(c)
 	if len(c.Pairs) == 0 {
