@@ -107,6 +107,15 @@ func (o *outline) lineToY(y coord)    { o.addCommand('V', o.last().x, y.value, y
 func (o *outline) lineAlong(dx coord) { o.addCommand('h', o.last().x+dx.value, o.last().y, dx.text) }
 func (o *outline) lineDown(dy coord)  { o.addCommand('v', o.last().x, o.last().y+dy.value, dy.text) }
 
+// rectangle adds a rectangle. x and y are the position of its upper left corner.
+func (o *outline) rectangle(x, y, width, height float64) {
+	o.move(num(x), num(y))
+	o.lineAlong(num(width))
+	o.lineDown(num(height))
+	o.lineAlong(num(-width))
+	o.end()
+}
+
 func (o *outline) end() {
 	o.text = append(o.text, 'z')
 	o.points = append(o.points, point{closes: true})

@@ -97,19 +97,12 @@ func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	for i := range f.Curve {
 		at := &f.Curve[i]
 		median, tail := times(at)
-		mark := class + " dot"
-		if !at.Holds {
-			mark += " out"
-		}
-		for _, y := range []measure.Figure{median, tail} {
-			if known(y) {
-				p.dot(mark, at.Value, y.NS)
-			}
-		}
 		if known(median) {
+			p.mark(class, !at.Holds, false, at.Value, median.NS)
 			lower.next(p.coordinates(at.Value, median.NS))
 		}
 		if known(tail) {
+			p.mark(class, !at.Holds, false, at.Value, tail.NS)
 			upper.next(p.coordinates(at.Value, tail.NS))
 		}
 	}

@@ -54,7 +54,7 @@ func Heat(o *analyze.OverTime) (Chart, bool) {
 func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) *outline {
 	var o outline
 	for r := range m.Rows {
-		y := num(height * float64(m.Rows-1-r))
+		y := height * float64(m.Rows-1-r)
 		for i := 0; i < len(m.Counts); i++ {
 			if heatLevel(m.Counts[i][r], m.HighestCount) != level {
 				continue
@@ -63,12 +63,7 @@ func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) *outl
 			for i+1 < len(m.Counts) && heatLevel(m.Counts[i+1][r], m.HighestCount) == level {
 				i++
 			}
-			width := (i + 1 - first) * g.Width
-			o.move(num(float64(g.From+first*g.Width)), y)
-			o.lineAlong(num(float64(width)))
-			o.lineDown(num(height))
-			o.lineAlong(num(float64(-width)))
-			o.end()
+			o.rectangle(float64(g.From+first*g.Width), y, float64((i+1-first)*g.Width), height)
 		}
 	}
 	return &o

@@ -143,15 +143,11 @@ func historyScale(s *history.Series) scale {
 	}
 	step := niceStep((high-low)/4, unit)
 	out := scale{minimum: step * math.Floor(low/step), maximum: step * math.Ceil(high/step)}
-	// If the values are large and close together, a tolerance relative to the maximum could be
-	// millions of steps.
-	for i := 0; out.minimum+float64(i)*step <= out.maximum+step/2; i++ {
-		v := out.minimum + float64(i)*step
-		label := s.Metric.Text(v)
+	out.addTicks(step, func(v float64) string {
 		if s.Metric.ForeignUnit == "" {
-			label = Label(v, unit)
+			return Label(v, unit)
 		}
-		out.ticks = append(out.ticks, tick{v, label})
-	}
+		return s.Metric.Text(v)
+	})
 	return out
 }

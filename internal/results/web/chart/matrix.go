@@ -73,11 +73,7 @@ func (c *canvas) matrixCell(x, y int, cell *MatrixCell) {
 	const width, height = cellWidth - 2*gap, matrixRow - 2*gap
 	if cell.Class != "" {
 		var o outline
-		o.move(num(left), num(top))
-		o.lineAlong(num(width))
-		o.lineDown(num(height))
-		o.lineAlong(num(-width))
-		o.end()
+		o.rectangle(left, top, width, height)
 		c.path(cell.Class, &o, "")
 	}
 	if cell.Hatch {

@@ -36,11 +36,7 @@ func (c *Chart) PNG(w io.Writer, subject string, p Pixels) error {
 	for _, s := range samples {
 		var o outline
 		if s.IsKey() {
-			o.move(num(s.x), num(float64(s.y-keyHeight/2)))
-			o.lineAlong(num(sampleWidth))
-			o.lineDown(num(keyHeight))
-			o.lineAlong(num(-sampleWidth))
-			o.end()
+			o.rectangle(s.x, float64(s.y-keyHeight/2), sampleWidth, keyHeight)
 			d.path(page, s.Class, &o)
 		} else {
 			o.move(num(s.x), num(float64(s.y)))

@@ -42,11 +42,18 @@ func linear(maximum float64, unit measure.Unit) scale {
 	}
 	step := niceStep(maximum/4, unit)
 	s := scale{maximum: step * math.Ceil(maximum/step*(1-1e-9))}
-	for i := 0; float64(i)*step <= s.maximum*(1+1e-9); i++ {
-		v := float64(i) * step
-		s.ticks = append(s.ticks, tick{v, Label(v, unit)})
-	}
+	s.addTicks(step, func(v float64) string { return Label(v, unit) })
 	return s
+}
+
+// addTicks adds a tick at each multiple of step from the minimum to the maximum.
+func (s *scale) addTicks(step float64, label func(float64) string) {
+	// The tolerance for rounding errors is half a step. If the values are large and close together, a
+	// tolerance relative to the maximum could be millions of steps.
+	for i := 0; s.minimum+float64(i)*step <= s.maximum+step/2; i++ {
+		v := s.minimum + float64(i)*step
+		s.ticks = append(s.ticks, tick{v, label(v)})
+	}
 }
 
 // niceStep returns the smallest number that is at least x and is 1, 2 or 5 times a power of ten or,

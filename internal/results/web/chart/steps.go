@@ -45,9 +45,20 @@ func (p *stepPicture) spot(step int, x, y float64) Spot {
 	return Spot{step, p.x(x), 1 - p.verticalScale.heightOf(y)}
 }
 
-func (p *stepPicture) dot(class string, x, y float64) {
-	px, py := p.coordinates(x, y)
-	p.canvas.dot(class, px, py, "")
+// mark draws dots at the heights ys. If pale is set, the dots are pale. If ring is set, each dot has
+// a ring.
+func (p *stepPicture) mark(class string, pale, ring bool, x float64, ys ...float64) {
+	dot := class + " dot"
+	if pale {
+		dot += " out"
+	}
+	for _, y := range ys {
+		px, py := p.coordinates(x, y)
+		p.dot(dot, px, py, "")
+		if ring {
+			p.dot(class+" knee", px, py, "")
+		}
+	}
 }
 
 // end completes the picture.
@@ -107,18 +118,11 @@ func Steps(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 			if !known(s) {
 				continue
 			}
-			mark := class + " dot"
-			if s.ExclusionReason != "" {
-				mark += " out"
+			times := []float64{s.P50.Number}
+			if s.P99.Number > 0 {
+				times = append(times, s.P99.Number)
 			}
-			for _, y := range []float64{s.P50.Number, s.P99.Number} {
-				if y > 0 {
-					p.dot(mark, s.Throughput.Number, y)
-					if k == l.Knee {
-						p.dot(class+" knee", s.Throughput.Number, y)
-					}
-				}
-			}
+			p.mark(class, s.ExclusionReason != "", k == l.Knee, s.Throughput.Number, times...)
 		}
 		p.legend = append(p.legend, Entry{l.Name, class})
 	}
@@ -157,14 +161,7 @@ func Scaling(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) 
 			if !known(s) {
 				continue
 			}
-			mark := class + " dot"
-			if s.ExclusionReason != "" {
-				mark += " out"
-			}
-			p.dot(mark, s.Concurrency, s.Throughput.Number)
-			if k == l.Knee {
-				p.dot(class+" knee", s.Concurrency, s.Throughput.Number)
-			}
+			p.mark(class, s.ExclusionReason != "", k == l.Knee, s.Concurrency, s.Throughput.Number)
 			spots[i] = append(spots[i], p.spot(k, s.Concurrency, s.Throughput.Number))
 		}
 		p.legend = append(p.legend, Entry{l.Name, class})
