@@ -173,8 +173,8 @@ func ReadBlockHeader(in io.Reader, signature string, errForeign error, header an
 	return nil
 }
 
-// NewBlockDecoder returns a decoder for Unpack. `concurrency` is the number of blocks that it decodes
-// at the same time, or 0 for one per processor.
+// NewBlockDecoder returns a decoder for Unpack. `concurrency` is the number of blocks that it can
+// decode at the same time, or 0 for one per processor.
 func NewBlockDecoder(concurrency int) (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(concurrency), zstd.WithDecoderMaxMemory(maxFrame))
 }
