@@ -34,31 +34,14 @@ const backdating = 10 * time.Minute
 // files with the same names. It discards the authority's key, so no other certificate can be signed
 // later.
 func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.Time) (Certificates, error) {
-	var certs Certificates
-	if err := checkHosts(hosts); err != nil {
-		return certs, err
-	}
-	if _, err := host.CreateFolders(dir); err != nil {
-		return certs, err
-	}
-	folder, err := host.OpenFolder(dir)
+	credentials, err := NewCredentials(hosts, valid, now)
 	if err != nil {
-		return certs, fmt.Errorf("cannot open the folder %s: %w", dir, host.Cause(err))
+		return Certificates{}, err
 	}
-	defer folder.Close()
-	if err := folder.CheckOwner(); err != nil {
-		return certs, err
+	if err := credentials.Write(dir); err != nil {
+		return Certificates{}, err
 	}
-	err = createCertificates(hosts, valid, now, func(name string, contents []byte) error {
-		if err := folder.Create(name, contents); err != nil {
-			return fmt.Errorf("cannot write %s: %w", filepath.Join(dir, name), host.Cause(err))
-		}
-		return nil
-	})
-	if err != nil {
-		return certs, err
-	}
-	certs.CA, certs.Controller = filepath.Join(dir, caName+".crt"), filepath.Join(dir, controllerName)
+	certs := Certificates{CA: filepath.Join(dir, caName+".crt"), Controller: filepath.Join(dir, controllerName)}
 	for _, name := range hosts {
 		certs.Hosts = append(certs.Hosts, filepath.Join(dir, name))
 	}
@@ -74,11 +57,58 @@ func NewCredentials(hosts []string, valid time.Duration, now time.Time) (Credent
 	if err := checkHosts(hosts); err != nil {
 		return nil, err
 	}
-	certs := Credentials{}
-	return certs, createCertificates(hosts, valid, now, func(name string, contents []byte) error {
-		certs[name] = contents
-		return nil
-	})
+	authority, err := host.NewAuthority("quorumbench agents", now.Add(-backdating), now.Add(valid))
+	if err != nil {
+		return nil, err
+	}
+	certs := Credentials{caName + ".crt": authority.PEM}
+	if err := certs.issue(authority, controllerName, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		return nil, err
+	}
+	for _, name := range hosts {
+		c := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+		if ip := net.ParseIP(name); ip != nil {
+			c.IPAddresses = []net.IP{ip}
+		} else {
+			c.DNSNames = []string{name}
+		}
+		if err := certs.issue(authority, name, c); err != nil {
+			return nil, err
+		}
+	}
+	return certs, nil
+}
+
+// issue adds a certificate as NAME.crt, and its key as NAME.key.
+func (c Credentials) issue(authority *host.Authority, name string, template *x509.Certificate) (err error) {
+	c[name+".crt"], c[name+".key"], err = authority.Issue(name, template)
+	return err
+}
+
+// Write writes the files into a folder. It returns an error if a file with the same name exists. It
+// writes the authority's certificate first, and each key before the key's certificate.
+func (c Credentials) Write(dir string) error {
+	if _, err := host.CreateFolders(dir); err != nil {
+		return err
+	}
+	folder, err := host.OpenFolder(dir)
+	if err != nil {
+		return fmt.Errorf("cannot open the folder %s: %w", dir, host.Cause(err))
+	}
+	defer folder.Close()
+	if err := folder.CheckOwner(); err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(c))
+	slices.Reverse(names) // NAME.key before NAME.crt
+	isAuthority := func(name string) bool { return name == caName+".crt" }
+	names = append([]string{caName + ".crt"}, slices.DeleteFunc(names, isAuthority)...)
+	for _, name := range names {
+		if err := folder.Create(name, c[name]); err != nil {
+			return fmt.Errorf("cannot write %s: %w", filepath.Join(dir, name), host.Cause(err))
+		}
+	}
+	return nil
 }
 
 // Files returns the files for the hosts' agents: the authority's certificate, and the certificate
@@ -108,56 +138,11 @@ func checkHosts(hosts []string) error {
 	return nil
 }
 
-// createCertificates creates the certificates and calls write for each file.
-func createCertificates(hosts []string, valid time.Duration, now time.Time, write func(name string, contents []byte) error) error {
-	authority, err := host.NewAuthority("quorumbench agents", now.Add(-backdating), now.Add(valid))
-	if err != nil {
-		return err
-	}
-	certSigner := signer{write, authority}
-	if err := write(caName+".crt", authority.PEM); err != nil {
-		return err
-	}
-	if err := certSigner.writePair(controllerName, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
-		return err
-	}
-	for _, name := range hosts {
-		c := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-		if ip := net.ParseIP(name); ip != nil {
-			c.IPAddresses = []net.IP{ip}
-		} else {
-			c.DNSNames = []string{name}
-		}
-		if err := certSigner.writePair(name, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Names of the files that do not belong to a host.
 const (
 	caName         = "ca"
 	controllerName = "controller"
 )
-
-// signer creates certificates that are signed by one authority.
-type signer struct {
-	write func(name string, contents []byte) error
-	*host.Authority
-}
-
-// writePair writes a certificate to NAME.crt and its key to NAME.key.
-func (w *signer) writePair(name string, c *x509.Certificate) error {
-	cert, key, err := w.Issue(name, c)
-	if err != nil {
-		return err
-	}
-	if err := w.write(name+".key", key); err != nil {
-		return err
-	}
-	return w.write(name+".crt", cert)
-}
 
 // formatDay formats a time for errors about certificates.
 func formatDay(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -120,10 +120,15 @@ func connect(ctx context.Context, t Target) (net.Conn, error) {
 	if config == nil {
 		return plainConn, nil
 	}
-	secure := tls.Client(plainConn, config)
-	c, err := awaitAcceptance(ctx, secure)
+	return secureClient(ctx, plainConn, config, t)
+}
+
+// secureClient completes the TLS handshake with the agent t over an open connection. If it returns
+// an error, it closes the connection.
+func secureClient(ctx context.Context, plain net.Conn, config *tls.Config, t Target) (net.Conn, error) {
+	c, err := awaitAcceptance(ctx, tls.Client(plain, config))
 	if err != nil {
-		_ = plainConn.Close() // err is more important
+		_ = plain.Close() // err is more important
 		return nil, explainRefusal(t, err)
 	}
 	return c, nil

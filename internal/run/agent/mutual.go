@@ -33,14 +33,8 @@ func (m *Mutual) Dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect: %w", err)
 	}
-	c, err := awaitAcceptance(ctx, tls.Client(plain, &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}, RootCAs: pool, ServerName: m.Name,
-	}))
-	if err != nil {
-		_ = plain.Close() // err is more important
-		return nil, explainRefusal(Target{Address: m.Name, CACert: "this run", Cert: "of this run"}, err)
-	}
-	return c, nil
+	config := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, NextProtos: []string{protocol}, RootCAs: pool, ServerName: m.Name}
+	return secureClient(ctx, plain, config, Target{Address: m.Name, CACert: "this run", Cert: "of this run"})
 }
 
 // Close implements Transport.

@@ -106,18 +106,13 @@ func TestRefusesAgentsCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	misused := t.TempDir()
-	opened, err := host.OpenFolder(misused)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer opened.Close()
 	of, err := host.NewAuthority("others", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := signer{opened.Create, of}
+	written := Credentials{"ca.crt": of.PEM}
 	client := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	if err := errors.Join(opened.Create("ca.crt", of.PEM), w.writePair("both", client)); err != nil {
+	if err := errors.Join(written.issue(of, "both", client), written.Write(misused)); err != nil {
 		t.Fatal(err)
 	}
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
@@ -170,5 +165,8 @@ func TestMakeCertificates(t *testing.T) {
 		if _, err := MakeCertificates(dir, hosts, time.Hour, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want a sentence with %q: %v", want, err)
 		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 9 {
+		t.Errorf("after errors, the folder contains %v, %v", entries, err)
 	}
 }
