@@ -50,6 +50,9 @@ func connectionFlags(st store.Store, a *scenario.RunningCluster) string {
 			flags = append(flags, of[0], of[1])
 		}
 	}
+	if a.SkipVerify {
+		flags = append(flags, "--insecure-skip-tls-verify")
+	}
 	if a.User != "" {
 		user, _, _ := strings.Cut(a.User, ":")
 		flags = append(flags, "--user", user+":...")
