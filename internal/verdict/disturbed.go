@@ -137,7 +137,7 @@ func R8GeneratorLate(f *Figures) finding {
 	if !f.isMajorCause(unknownCause) {
 		return noFinding()
 	}
-	if f.OpenLoop {
+	if f.OpenLoop && f.GeneratorLatenessP99NS > 0 { // the p99 of a single worker is not known
 		return f.judgeEffect(f.generatorEffect(), "%s sent operations late (p99 %s) or read responses late", f.generatorText(), text.Duration(f.GeneratorLatenessP99NS))
 	}
 	return f.judgeEffect(f.generatorEffect(), "%s sent operations or read responses late (on average %s per operation)", f.generatorText(), text.Duration(f.Added.MeanNS))

@@ -108,7 +108,7 @@ type Generator struct {
 	RunDelayNS             int64 // run queue wait
 	PausedNS               int64 // time by which the threads missed their own wake-ups
 	LongestPauseNS         int64
-	GeneratorLatenessP99NS float64 // open loop: sent - due, without the time that is in Waiting
+	GeneratorLatenessP99NS float64 // open loop: sent - due, without the time in Waiting; 0: unknown
 	ThrottledNS            int64   // time during which the quota paused the generator's control group
 	// Fractions of the machine's CPU time: used by any program, withheld by the hypervisor, and
 	// used by programs other than the generator and the members.

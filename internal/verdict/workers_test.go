@@ -136,6 +136,7 @@ func TestReasonsNameTheWorker(t *testing.T) {
 		{0, func(w *Worker) { w.MedianDistances = []float64{0.09, 0.09, 0.0901} }, Valid, ""},
 		{30, func(w *Worker) { w.LoopCPUNS, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the event loops of the load generator were busy 95 % of the time"},
 		{30, func(w *Worker) { w.ThrottledNS, w.RunDelayNS, w.Added = 8e9, 8e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the control group of the load generator used up its CPU quota"},
+		{30, func(w *Worker) { w.RunDelayNS, w.PausedNS, w.Added = 0, 0, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the load generator sent operations or read responses late (on average "},
 	}
 	for _, test := range tests {
 		f := good()
