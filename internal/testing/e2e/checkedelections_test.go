@@ -70,7 +70,7 @@ func TestLiesToElectionsOnLeasesAreFound(t *testing.T) {
 		"invent":    {"watch=invent every %d", []string{"unwritten value"}},
 	}, "closing", "twice", "cas", "lose", "reorder"), watched)
 	testLies(t, "election", lyingElection("etcd", "race", "10s", "5s"), 11, map[string]lies{
-		"ended": {"lie=lease every 3", []string{"lease ended early"}},
+		"ended": {"lie=lease every 2", []string{"lease ended early"}},
 		"held":  {"lie=cas every %d", []string{"two lock holders"}},
 	}, watched)
 }

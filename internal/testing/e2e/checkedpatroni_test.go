@@ -88,7 +88,7 @@ func TestLiesToPatronisOnLocksAreFound(t *testing.T) {
 	testLies(t, "patroni", lyingPatroni("consul", "20s", "0", "4s"), 23, sampled(map[string]lies{
 		"honest":  {"", nil},
 		"closing": {patroniClosings, nil},
-		"lost":    {"lie=lost every %d", []string{"lost write"}},
+		"lost":    {"lie=lost every 5", []string{"lost write"}},
 		"damaged": {"wrong=value every %d", []string{"two values at one revision|unwritten value"}},
 	}, "closing", "lost", "damaged"), func(a *record.Verification) bool {
 		return len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 100

@@ -119,7 +119,6 @@ func nameOf(m map[string]any) string {
 // to. In each loop, these members and the load of one such cluster send the same calls to a real
 // etcd, in the same form.
 func TestCallsPerLoopAreThoseOfARealPatroni(t *testing.T) {
-	t.Parallel()
 	const loopWait = 2 * time.Second
 	c := data.Config{Clusters: 1, Members: 2, WrittenClusters: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTimeout: 3 * time.Second, Seed: 3}
 	theirs, ours := listener{calls: new(calls)}, listener{calls: new(calls)}
