@@ -83,7 +83,7 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 		all := map[string]lies{
 			"honest":  {"", nil},
 			"closing": {closings, nil},
-			"lost":    {"lie=lost every 13", []string{"lost write|resurrected write"}},
+			"lost":    {"lie=lost every 13", []string{"lost write|resurrected write|compare-and-set on wrong version"}},
 			"absent":  {"lie=absent every %d", []string{"stale read|lost write"}},
 			"damaged": {"wrong=value every %d", []string{"two values at one revision|unwritten value"}},
 			"ended":   {"lie=lease every 7", []string{"unwritten value|lost write|stale read"}},
