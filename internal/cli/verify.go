@@ -41,7 +41,7 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
-	verified, wrong := 0, 0
+	verified, wrong, unverified := 0, 0, 0
 	for i := range run.Trials {
 		t := &run.Trials[i]
 		if t.Folder == "." || filepath.Base(t.Folder) != t.Folder || !filepath.IsLocal(t.Folder) {
@@ -72,8 +72,12 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 		for _, line := range report.VerificationLines(result.WithMemberNames(membersOf(run, t))) {
 			a.Printf("  %s\n", line)
 		}
-		if verified++; len(result.WrongByKind) > 0 {
+		verified++
+		switch {
+		case len(result.WrongByKind) > 0:
 			wrong++
+		case result.VerifiedOperations == 0:
+			unverified++
 		}
 	}
 	switch {
@@ -81,6 +85,8 @@ func (a *commandLine) verify(ctx context.Context, dir string) error {
 		return &command.Exit{Code: command.ExitUndecided, Cause: fmt.Errorf("%s has no history of operations, because the run did not verify responses; run it again with --verify", dir)}
 	case wrong > 0:
 		return fmt.Errorf("the store gave wrong responses in %s", text.Plural(uint64(wrong), "trial"))
+	case unverified > 0:
+		return &command.Exit{Code: command.ExitUndecided, Cause: fmt.Errorf("no response in %s could be verified, for the reasons above; repeat the run and let it end", text.Plural(uint64(unverified), "trial"))}
 	}
 	return nil
 }

@@ -23,14 +23,15 @@ func VerificationLines(a *record.Verification) (lines []string) {
 		return []string{"not verified: " + a.Failure}
 	}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	verdict := "No consistency violation"
-	switch {
-	case len(a.WrongByKind) > 0:
-		verdict = "VIOLATIONS: " + a.WrongResponsesText()
-	case a.VerifiedOperations == 0:
-		verdict = "Undecided"
+	found := "No consistency violation"
+	if len(a.WrongByKind) > 0 {
+		found = "VIOLATIONS: " + a.WrongResponsesText()
 	}
-	add("%s in %s on %s", verdict, text.Plural(a.VerifiedOperations, "operation"), text.Plural(a.Keys, "key"))
+	if a.VerifiedOperations == 0 && len(a.WrongByKind) == 0 {
+		add("None of %s on %s could be verified", text.Plural(a.Operations, "operation"), text.Plural(a.Keys, "key"))
+	} else {
+		add("%s in %s on %s", found, text.Plural(a.VerifiedOperations, "operation"), text.Plural(a.Keys, "key"))
+	}
 	for i := range a.Violations {
 		v := &a.Violations[i]
 		add("%s: violates the guarantee %q (see %s)", v.Title(), v.Guarantee, v.Source)

@@ -274,6 +274,25 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)
 }
 
+// If a run is killed within one timeout, no response can be verified. The command verify then does
+// not succeed.
+func TestHistoryOfARunKilledEarlyIsUndecided(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.start(t, "bench", "put", "--endpoints", w.nullServer(t), "--verify", "--val-size", "64", "--timeout", "10m", "--duration", "10m", "--clients", "8", "--key-space-size", "100", "--out", dir)
+	eventually(t, patience, "the history contains operations", func() (found bool) {
+		set, err := checked.Open(filepath.Join(dir, "trial-01-put", checked.Name(1)))
+		return err == nil && set.Read(func(all []checked.Op) error { found = found || len(all) > 0; return nil }) == nil && found
+	})
+	p.signal(t, syscall.SIGKILL)
+	<-p.ended
+	again := w.run(t, "verify", dir).exits(t, exitNotKnown)
+	if !strings.Contains(again.stdout.String(), "None of ") || !strings.Contains(again.stderr.String(), "no response in 1 trial could be verified") {
+		t.Errorf("the output is\n%s%s", again.stdout.String(), again.stderr.String())
+	}
+}
+
 // Loads that cannot be verified are refused before anything runs.
 func TestUncheckableLoadsAreRefused(t *testing.T) {
 	t.Parallel()
