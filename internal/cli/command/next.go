@@ -40,13 +40,13 @@ func (a *App) RepeatCommand(flagAndValue ...string) string {
 		flag, value, hasValue := strings.Cut(arg, "=")
 		switch {
 		case last == "--user":
-			arg = printableUser(arg)
+			arg = scenario.PrintableUser(arg)
 		case last == "--out":
 			arg = "DIR"
 		case flag == "--out" && hasValue:
 			arg = "--out=DIR"
 		case flag == "--user" && hasValue:
-			arg = "--user=" + printableUser(value)
+			arg = "--user=" + scenario.PrintableUser(value)
 		case last == "--endpoints":
 			arg = printableEndpoints(arg)
 		case flag == "--endpoints" && hasValue:
@@ -85,7 +85,7 @@ func printableAssignment(given string) string {
 	key, value, _ := strings.Cut(given, "=")
 	switch last := key[strings.LastIndex(key, ".")+1:]; {
 	case last == "user":
-		return key + "=" + printableUser(value)
+		return key + "=" + scenario.PrintableUser(value)
 	case last == "endpoints":
 		return key + "=" + printableEndpoints(value)
 	case strings.HasPrefix(value, "{") && strings.Contains(value, "user"):
@@ -103,39 +103,13 @@ func printableEndpoints(given string) string {
 	return strings.Join(all, ",")
 }
 
-// printableUser returns the value of --user without a password.
-func printableUser(given string) string {
-	if _, secret, found := strings.Cut(given, ":"); found && strings.HasPrefix(secret, "env:") {
-		return given
-	}
-	return "NAME:PASSWORD"
-}
-
 // SelectionFlags returns the flags that select the same cluster, quoted for a shell and without a
 // password.
 func (f *AttachFlags) SelectionFlags() string {
-	var b strings.Builder
-	add := func(flag, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, " --%s %s", flag, text.ShellQuote(value))
-		}
-	}
+	cluster, store := f.Cluster, ""
+	cluster.Endpoints = f.endpoints.list
 	if f.Store != "etcd" {
-		add("store", f.Store)
+		store = " --store " + text.ShellQuote(f.Store)
 	}
-	var endpoints []string
-	for _, e := range f.endpoints.list {
-		endpoints = append(endpoints, scenario.RedactedEndpoint(e))
-	}
-	add("endpoints", strings.Join(endpoints, ","))
-	add("cacert", f.Cluster.CACert)
-	add("cert", f.Cluster.Cert)
-	add("key", f.Cluster.CertKey)
-	if f.Cluster.SkipVerify {
-		b.WriteString(" --insecure-skip-tls-verify")
-	}
-	if f.Cluster.User != "" {
-		add("user", printableUser(f.Cluster.User))
-	}
-	return b.String()
+	return store + cluster.SelectionFlags()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -29,7 +28,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 	}
 	flags := r.CleanupFlags
 	if flags == "" {
-		flags = connectionFlags(st, spec.Cluster.RunningCluster)
+		flags = "--store " + st.Name() + spec.Cluster.RunningCluster.SelectionFlags()
 	}
 	g := guard.New(guard.Options{
 		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flags, InPod: r.CleanupFlags != "", Notify: say, Now: measure.Now, DefaultPrefixes: scenario.RunningClusterPrefixes(load.Applications()),
@@ -40,24 +39,6 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 	}
 	r.guards[spec.Cluster.Key] = g
 	return g
-}
-
-// connectionFlags returns the flags, without secrets, with which a command connects to the cluster.
-func connectionFlags(st store.Store, a *scenario.RunningCluster) string {
-	flags := []string{"--store", st.Name(), "--endpoints", strings.Join(a.Endpoints, ",")}
-	for _, of := range [][2]string{{"--cacert", a.CACert}, {"--cert", a.Cert}, {"--key", a.CertKey}} {
-		if of[1] != "" {
-			flags = append(flags, of[0], of[1])
-		}
-	}
-	if a.SkipVerify {
-		flags = append(flags, "--insecure-skip-tls-verify")
-	}
-	if a.User != "" {
-		user, _, _ := strings.Cut(a.User, ":")
-		flags = append(flags, "--user", user+":...")
-	}
-	return strings.Join(flags, " ")
 }
 
 // release removes everything that the run wrote to running clusters.
