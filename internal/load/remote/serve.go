@@ -30,10 +30,13 @@ func progressInterval(workers int) time.Duration {
 
 // Serve receives a call from the stream, lets w execute the call, sends the reply, and closes the
 // stream. If the other side closes the stream, Serve stops the call immediately.
-func Serve(ctx context.Context, s Stream, w load.Worker) error {
+func Serve(ctx context.Context, s Stream, w load.Worker) error { return serve(ctx, s, w, maxQueued) }
+
+// serve is Serve with another limit for the number of bytes that wait to be sent.
+func serve(ctx context.Context, s Stream, w load.Worker, maxQueued int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	out := newSender(s, func() {
+	out := newSender(s, maxQueued, func() {
 		cancel()
 		_ = s.Close() // otherwise the sender would wait while the other side receives nothing
 	})
@@ -196,12 +199,13 @@ func reportProgress(out *sender, job load.Job, assignment *load.Assignment) (sto
 
 // maxQueued limits the number of bytes that wait to be sent. A load that continues while the other
 // side receives nothing reaches this limit.
-var maxQueued = 64 << 20 // tests set a lower limit
+const maxQueued = 64 << 20
 
 // sender sends messages in its own goroutine, so that the load does not wait for the stream.
 type sender struct {
 	stream Stream
 	fail   func() // called when the stream accepts no more messages
+	limit  int    // maximum of queued
 
 	loops atomic.Uint64 // number of event loops that have a history
 
@@ -216,8 +220,8 @@ type sender struct {
 	ended            chan struct{}
 }
 
-func newSender(s Stream, fail func()) *sender {
-	o := &sender{stream: s, fail: fail, ended: make(chan struct{})}
+func newSender(s Stream, limit int, fail func()) *sender {
+	o := &sender{stream: s, fail: fail, limit: limit, ended: make(chan struct{})}
 	o.wake = sync.NewCond(&o.mu)
 	go o.run()
 	return o
@@ -287,14 +291,14 @@ func (o *sender) history(zero time.Time, _ time.Duration) *history.Recorder {
 
 func (o *sender) enqueue(b []byte) {
 	o.mu.Lock()
-	full := o.queued+len(b) > maxQueued && o.queued > 0
+	full := o.queued+len(b) > o.limit && o.queued > 0
 	if !o.closing && !full {
 		o.queue, o.queued = append(o.queue, b), o.queued+len(b)
 		o.wake.Signal()
 	}
 	o.mu.Unlock()
 	if full {
-		o.failWith(fmt.Errorf("more than %d bytes of the load's reports wait to be sent, because the other side does not receive them", maxQueued))
+		o.failWith(fmt.Errorf("more than %d bytes of the load's reports wait to be sent, because the other side does not receive them", o.limit))
 	}
 }
 

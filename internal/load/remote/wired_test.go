@@ -300,10 +300,13 @@ func TestConnectingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// talkative is a worker whose loads send more reports than the other side reads.
-type talkative struct{ load.Worker }
+// talkative is a worker whose loads send more than `limit` bytes of reports.
+type talkative struct {
+	load.Worker
+	limit int
+}
 
-func (talkative) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
+func (w talkative) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
 	s := &measure.Second{}
 	h := measure.NewHistogram()
 	for i := range int64(30_000) {
@@ -312,7 +315,7 @@ func (talkative) Prepare(_ context.Context, _ *load.Assignment, to load.Reports)
 	for i := range uint64(100) {
 		s.Cells = append(s.Cells, &measure.Cell{Series: measure.Series{Member: i}, Response: h})
 	}
-	for range maxQueued/len(encodeSecond(s)) + 2 {
+	for range w.limit/len(encodeSecond(s)) + 2 {
 		to.Second(s)
 	}
 	return silent{}, nil
@@ -324,14 +327,12 @@ func (silent) Close() {}
 
 // Serve returns even if the other side receives nothing and keeps the stream open.
 func TestServeEndsIfTheOtherSideReceivesNothing(t *testing.T) {
-	limit := maxQueued
-	maxQueued = 1 << 20
-	defer func() { maxQueued = limit }()
+	const limit = 1 << 20
 	here, there := net.Pipe()
 	defer func() { _ = here.Close() }()
 	ended := make(chan struct{})
 	go func() {
-		_ = Serve(context.Background(), NewFramed(there), talkative{}) // the error is not tested
+		_ = serve(context.Background(), NewFramed(there), talkative{limit: limit}, limit) // the error is not tested
 		close(ended)
 	}()
 	if err := NewFramed(here).Send(encoded(message{Call: prepare})); err != nil {
