@@ -91,6 +91,8 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 		return err
 	}
 	switch {
+	case f.run != "" && len(found) == 0:
+		return fmt.Errorf(noKeysOfRun, f.run)
 	case len(found) == 0 && named:
 		return a.reportUnmarked(ctx, g, f.prefix)
 	case len(found) == 0:
@@ -99,6 +101,9 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 	}
 	return a.cleanLeftovers(ctx, f, g, found, named)
 }
+
+// noKeysOfRun refuses the ID of a run that has left no keys.
+const noKeysOfRun = "--run: no run with the ID %q has left keys; give the ID that quorumbench cleanup prints without --run"
 
 // cleanLeftovers removes the keys that runs left. The command fails if keys stay that the user
 // requested to remove.
@@ -112,7 +117,7 @@ func (a *commandLine) cleanLeftovers(ctx context.Context, f *cleanupFlags, g *gu
 		failed = failed || !cleaned && f.requests(&found[i], named)
 	}
 	if f.run != "" && !slices.ContainsFunc(found, func(l guard.Leftover) bool { return l.Run == f.run }) {
-		return fmt.Errorf("--run: no run with the ID %q has left keys; give the ID that quorumbench cleanup prints without --run", f.run)
+		return fmt.Errorf(noKeysOfRun, f.run)
 	}
 	if failed {
 		return &command.Exit{Code: command.ExitFailed} // cleanLeftover has already printed the reason
