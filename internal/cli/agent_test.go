@@ -25,6 +25,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -324,7 +325,8 @@ func TestAgentWithOnlyMembersIsLostDuringALoad(t *testing.T) {
 // When an agent is killed, its members end with it and are reported as lost.
 func TestMembersOfAKilledAgent(t *testing.T) {
 	machines := startMachines(t, []string{"127.0.0.55"}, "--heartbeat", "10s")
-	c := onMachines(t, []*agent.Remote{machines[0].dial(t)})
+	remote := machines[0].dial(t)
+	c := onMachines(t, []*agent.Remote{remote})
 	if err := machines[0].Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -332,6 +334,9 @@ func TestMembersOfAKilledAgent(t *testing.T) {
 		if err := c.AwaitEnd(t.Context(), m.Name); err != nil {
 			t.Error(err)
 		}
+	}
+	if why := context.Cause(remote.Host().(host.Remote).Presence()); why == nil || !strings.HasPrefix(why.Error(), "agent host1 at "+machines[0].target.Address+" is lost") {
+		t.Errorf("the host's loss is reported as %v", why)
 	}
 	settle.Eventually(t, "nothing is left", func() bool { return len(findProcessesIn(machines[0].dir)) == 0 })
 	if err := c.Stop(t.Context()); err == nil || strings.Contains(err.Error(), "internal") {

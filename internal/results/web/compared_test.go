@@ -72,7 +72,6 @@ func comparedPage(t *testing.T) (page string, rows []map[string]any, c *compare.
 // contains. The page sends no further request, causes no error, and is not cut off at any width, in
 // both themes.
 func TestBrowserShowsComparison(t *testing.T) {
-	settle.LongOnly(t, "TestBrowserShowsValuesInAllCharts and other tests in the browser")
 	settle.SkipUnderRace(t)
 	page, rows, c := comparedPage(t)
 	if out := os.Getenv("QUORUMBENCH_PAGE"); out != "" { // writes the page to a file that a developer can open

@@ -52,7 +52,6 @@ func seriesOverRuns(t *testing.T, runs, benchmarks int) *history.History {
 // The page shows the values of the JSON output, marks the change, and needs no script. The page
 // sends no request, and is not cut off at any width.
 func TestBrowserShowsHistory(t *testing.T) {
-	settle.LongOnly(t, "TestBrowserShowsValuesInAllCharts and other tests in the browser")
 	h := seriesOverRuns(t, 24, 2)
 	var page, object bytes.Buffer
 	must(t, HistoryHTML(&page, h))

@@ -41,7 +41,7 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 	if err := c.Signal(t.Context(), lost, host.Kill); err != nil {
 		t.Fatal(err)
 	}
-	if ended := awaitEnd(t, c, slices.IndexFunc(c.Members(), func(m Member) bool { return m.Name == lost })); len(ended) != 2 {
+	if ended := awaitEnd(t, c, slices.IndexFunc(c.Members(), func(m Member) bool { return m.Name == lost })); len(ended) != 2 || ended[0].Exit().Signal != "killed" || ended[1].Exit().Signal != "killed" {
 		t.Errorf("ended %+v", ended)
 	}
 	settle.Eventually(t, "another leader", func() bool {

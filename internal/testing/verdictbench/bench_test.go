@@ -15,7 +15,7 @@ import (
 // sampleSize is the number of trials per kind of disturbance, unless the environment variable
 // trialsEnv contains another number. `make test-long` sets this variable.
 const (
-	sampleSize  = 8
+	sampleSize  = 12
 	trialsEnv   = "QUORUMBENCH_VERDICT_TRIALS"
 	wholeSize   = 100 // with at least this many trials, each kind must have leastOfEach near and far figures
 	leastOfEach = 30

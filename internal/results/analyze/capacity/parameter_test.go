@@ -54,7 +54,7 @@ func TestParameterIsSearchedLikeARate(t *testing.T) {
 	for _, m := range settle.Sample(t, 1, models[:2]) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			from, to := seeds(t, 2)
+			from, to := seeds(t, 3)
 			right, n := 0, int(to-from)
 			var widths, took []float64
 			for seed := from; seed < to; seed++ {
