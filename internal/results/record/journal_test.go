@@ -143,7 +143,7 @@ func TestRunFileSizeIsLimitedByItsTrials(t *testing.T) {
 		head + strings.Repeat(`{"schema":"`+TrialSchema+`"},`, maxTrials) + `{"schema":"` + TrialSchema + `"}]}`: "it is not the JSON of a run: it has more than 20,000 trials, the limit for a run",
 		head + `{"schema":"` + TrialSchema + `"}`:      "it is not the JSON of a run: unexpected EOF",
 		`{"schema":"` + RunSchema + `","Trials":[{}]}`: `trial 1: its schema is "" instead of "quorumbench/trial/2"`,
-		`{"trials":[]}`: `its schema is "" instead of "quorumbench/run/2"; read the run with the version of quorumbench that wrote it, or repeat it`,
+		`{"trials":[]}`: `its schema is "" instead of "quorumbench/run/2"`,
 		`{"schema":"` + RunSchema + `","trials":{}}`:                       "it is not the JSON of a run: the list of trials begins with { instead of [",
 		`{"schema":"` + RunSchema + `"} {}`:                                "it is not the JSON of a run: there is text after the object",
 		`{"schema":"quorumbench/run/9","trials":[{"number":"of another"}]`: `its schema is "quorumbench/run/9" instead of "quorumbench/run/2"; read the run with the version of quorumbench that wrote it, or repeat it`,

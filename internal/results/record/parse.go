@@ -135,10 +135,11 @@ func checkRunSchema(value json.RawMessage) error {
 			return notRunError(err)
 		}
 	}
-	if err := checkSchema(schema, RunSchema); err != nil {
+	err := checkSchema(schema, RunSchema)
+	if err != nil && strings.HasPrefix(schema, runSchemas) {
 		return fmt.Errorf("%w; read the run with the version of quorumbench that wrote it, or repeat it", err)
 	}
-	return nil
+	return err
 }
 
 // decodeTrials reads the list of trials. It increases the allowance for each trial.

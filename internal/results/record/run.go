@@ -17,11 +17,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The schemas of run.json and of the trials in it. This package writes and reads no other schemas.
-// If the meaning of a key changes, schemaNumber increases.
+// The schemas of run.json and of the trials in it. This package refuses runs and trials with any
+// other schema. If the meaning of a key changes, increase schemaNumber.
 const (
 	schemaNumber = "2"
-	RunSchema    = "quorumbench/run/" + schemaNumber
+	runSchemas   = "quorumbench/run/" // begins the schema of each version
+	RunSchema    = runSchemas + schemaNumber
 	TrialSchema  = "quorumbench/trial/" + schemaNumber
 )
 
