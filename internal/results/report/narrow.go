@@ -63,11 +63,10 @@ func (t *Table) fit(wide bool) *fitted {
 
 // heading returns the heading of the table. The heading explains only visible columns.
 func (f *fitted) heading() string {
-	shown := slices.ContainsFunc(f.visible, func(column int) bool { return f.Columns[column].Title == gapColumn })
-	if f.Heading == "" || f.headingWithoutGap == "" || shown {
+	if slices.ContainsFunc(f.visible, func(column int) bool { return f.Columns[column].Title == gapColumn }) {
 		return f.Heading
 	}
-	return f.headingWithoutGap
+	return strings.TrimSuffix(f.Heading, gapMeaning)
 }
 
 // moveAbove handles a column with a condition that all rows share: it adds the condition to the

@@ -56,9 +56,6 @@ type Table struct {
 	SumsMembers bool     // some columns show sums over all members
 	Notes       []string // further lines below the table
 	indent      string   // indent of all lines on a terminal
-	// headingWithoutGap is the heading for a terminal that does not show the column gapColumn. It is
-	// empty if Heading does not explain this column.
-	headingWithoutGap string
 }
 
 // Notes that are shown below tables.
@@ -71,7 +68,6 @@ const (
 func TableOf(t *analyze.Table) *Table {
 	out := &Table{Heading: heading(t), Columns: t.Columns, Footnotes: t.Footnotes, HasDoubted: t.Doubted, SumsMembers: t.SumsMembers}
 	if slices.ContainsFunc(t.Columns, func(c analyze.Column) bool { return c.Title == gapColumn }) {
-		out.headingWithoutGap = out.Heading
 		out.Heading += gapMeaning
 	}
 	for _, row := range t.Rows {
@@ -85,7 +81,7 @@ func TableOf(t *analyze.Table) *Table {
 	if t.Repeated {
 		of := ""
 		if t.OmitsRepeats {
-			of = " of the repeats that count (invalid or interrupted repeats, and repeats that lost a worker, do not count)"
+			of = " of the usable repeats (invalid or interrupted repeats, and repeats that lost a worker, do not count)"
 		}
 		out.Notes = append(out.Notes, "For repeated trials, the table shows the median"+of+". With an even number of repeats, the slower of the middle two is shown.")
 	}
