@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -44,17 +45,7 @@ const (
 // is the number of pauses so far for this request. WaitAfterRefusal returns true if the request
 // should then be sent again. It returns false after maxPauses pauses, or if ctx has ended.
 func WaitAfterRefusal(ctx context.Context, pauses int) bool {
-	if pauses >= maxPauses {
-		return false
-	}
-	pause := time.NewTimer(firstPause << pauses)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return pauses < maxPauses && measure.Pause(ctx, firstPause<<pauses)
 }
 
 // Limits for data that servers report about themselves, because servers are not trusted.

@@ -2,9 +2,9 @@ package analyze
 
 import (
 	"math"
-	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -45,8 +45,7 @@ func slowOutsideFaults(t *record.Trial) bool {
 	if t.Open() && t.Rate != nil && float64(done) <= minThroughputShare**t.Rate*seconds {
 		return true
 	}
-	slices.Sort(tails)
-	return len(tails) > 0 && tails[len(tails)/2] > float64(maxP99)
+	return stat.UpperMedian(tails) > float64(maxP99)
 }
 
 // IsSlow reports whether a trial was so slow that its bottleneck needs an explanation: it did not

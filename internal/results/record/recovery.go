@@ -149,7 +149,7 @@ func findP99Recovery(all []measure.Figure, since, began, until float64) (at floa
 		return 0, false
 	}
 	median := stat.UpperMedian(before)
-	bound := max(median*(1+recoveryTolerance), median+deviationFactor*(before[len(before)-1]-median))
+	bound := max(median*(1+recoveryTolerance), median+deviationFactor*(slices.Max(before)-median))
 	at, ok = began, false
 	for i := int(began); i+1 <= int(until) && i < len(all); i++ {
 		switch {
@@ -223,6 +223,6 @@ func clientOutages(c *measure.WindowTimeline, since, began, until float64) *Clie
 		all = append(all, float64(length)/1000)
 	}
 	out.Median = stat.UpperMedian(all)
-	out.Worst = all[len(all)-1]
+	out.Worst = slices.Max(all)
 	return out
 }

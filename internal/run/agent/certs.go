@@ -38,7 +38,7 @@ func MakeCertificates(dir string, hosts []string, valid time.Duration, now time.
 	if err != nil {
 		return Certificates{}, err
 	}
-	if err := credentials.Write(dir); err != nil {
+	if err := credentials.write(dir); err != nil {
 		return Certificates{}, err
 	}
 	certs := Certificates{CA: filepath.Join(dir, caName+".crt"), Controller: filepath.Join(dir, controllerName)}
@@ -85,9 +85,9 @@ func (c Credentials) issue(authority *host.Authority, name string, template *x50
 	return err
 }
 
-// Write writes the files into a folder. It returns an error if a file with the same name exists. It
+// write writes the files into a folder. It returns an error if a file with the same name exists. It
 // writes the authority's certificate first, and each key before the key's certificate.
-func (c Credentials) Write(dir string) error {
+func (c Credentials) write(dir string) error {
 	if _, err := host.CreateFolders(dir); err != nil {
 		return err
 	}

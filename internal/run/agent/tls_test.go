@@ -112,7 +112,7 @@ func TestRefusesAgentsCertificates(t *testing.T) {
 	}
 	written := Credentials{"ca.crt": of.PEM}
 	client := &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	if err := errors.Join(written.issue(of, "both", client), written.Write(misused)); err != nil {
+	if err := errors.Join(written.issue(of, "both", client), written.write(misused)); err != nil {
 		t.Fatal(err)
 	}
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
