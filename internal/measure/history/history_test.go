@@ -221,6 +221,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 		t.Error("a missing file was opened")
 	}
 }
+
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "a")
 	write(f, path, header(), sampleOps(4, 50))
