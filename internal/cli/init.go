@@ -67,7 +67,7 @@ func (a *commandLine) writeFirstScenario(path string) error {
 		}
 		a.Printf("Wrote %s, with which editors complete and check scenario files.\n", schemaPath)
 	case !bytes.Equal(existing, schema):
-		a.Printf("Kept %s, which has other contents; quorumbench run --schema prints the current schema.\n", schemaPath)
+		a.Printf("Kept the existing %s, which differs from the current schema; quorumbench run --schema prints the current one.\n", schemaPath)
 	}
 	a.Printf("Try: quorumbench run --validate %s; quorumbench run %[1]s\n", path)
 	return nil

@@ -79,8 +79,8 @@ func (f *Frame) Read(in io.Reader) error {
 	return nil
 }
 
-// BlockWriter writes a file of compressed blocks. After an error it writes nothing, because a gap in
-// the file would look like records that never existed.
+// BlockWriter writes a file of compressed blocks. After an error it writes nothing more, because
+// readers could not detect a gap in the file.
 type BlockWriter struct {
 	f             *os.File
 	content       string // name of the contents, for errors
@@ -91,8 +91,8 @@ type BlockWriter struct {
 }
 
 // CreateBlocks creates a file of compressed blocks, and writes its signature and its header. It
-// returns an error if the file already exists. `content` is the name of its contents, and
-// `blockSize` is the usual size of a block in bytes.
+// returns an error if the file already exists. `content` names the file's contents in
+// error messages, such as "history". `blockSize` is the usual size of a block in bytes.
 func CreateBlocks(path, signature, content string, header any, blockSize int) (*BlockWriter, error) {
 	head, err := json.Marshal(header)
 	if err == nil && len(head) > maxHeader {

@@ -54,7 +54,7 @@ func (c *ClockChanges) finding() finding {
 	if c == nil || c.Count == 0 {
 		return noFinding()
 	}
-	was := fmt.Sprintf("the clock of the controller's machine was set during the trial (%d times, %s in total)", c.Count, text.Duration(math.Abs(float64(c.ClockChangeNS))))
+	was := fmt.Sprintf("the clock of the controller's machine was set during the trial (%s, %s in total)", text.Plural(uint64(c.Count), "change"), text.Duration(math.Abs(float64(c.ClockChangeNS))))
 	if c.HasMembers {
 		return suspect("%s; members on this machine use this clock, so their timeouts may have ended too early or too late", was)
 	}
@@ -158,7 +158,7 @@ func R32UncertainClock(f *Figures) finding {
 		bound := text.Duration(h.ClockErrorNS)
 		switch {
 		case h.ClockChanges > 0:
-			all = append(all, suspect("the clock of host %s was set during the trial (%d times, %s in total) or drifted too much; the times of this host's events may be wrong by up to a second", h.Name, h.ClockChanges, text.Duration(h.ClockChangeNS)).restrictTo(eventTimes))
+			all = append(all, suspect("the clock of host %s was set during the trial (%s, %s in total) or drifted too much; the times of this host's events may be wrong by up to a second", h.Name, text.Plural(uint64(h.ClockChanges), "change"), text.Duration(h.ClockChangeNS)).restrictTo(eventTimes))
 		case h.ClockErrorNS > SuspectClockNS:
 			all = append(all, suspect("the clock of host %s is uncertain by %s; this host's events cannot be compared with the load's one-second intervals", h.Name, bound).restrictTo(eventTimes))
 		case h.ClockErrorNS > NotedClockNS:

@@ -52,7 +52,7 @@ func TestHostsAreJudgedByTheirPart(t *testing.T) {
 		{"clocks known as usual", func(f *Figures) {
 			f.Hosts[0].ClockErrorNS, f.Hosts[1].ClockErrorNS, f.Hosts[2].ClockErrorNS = 1e6, 2e5, 1e5
 		}, 32, ""},
-		{"a clock that was set", func(f *Figures) { f.Hosts[0].ClockChanges, f.Hosts[0].ClockChangeNS = 1, 3600e9 }, 32, "the clock of host db was set during the trial (1 times, 3600 s in total)"},
+		{"a clock that was set", func(f *Figures) { f.Hosts[0].ClockChanges, f.Hosts[0].ClockChangeNS = 1, 3600e9 }, 32, "the clock of host db was set during the trial (1 change, 3600 s in total)"},
 		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].ClockErrorNS = 0.6e9 }, 32, "the clock of host db is uncertain by 600 ms"},
 		{"a start that is hardly known", func(f *Figures) { f.Seconds, f.Hosts[1].ClockErrorNS, f.Hosts[2].ClockErrorNS = 1, 0.1e9, 0.1e9 }, 32, "workers may have begun 200 ms apart because their hosts' clocks are uncertain; throughput may be up to 10 % too low"},
 	} {
@@ -127,8 +127,8 @@ func TestClockOfTheController(t *testing.T) {
 	}{
 		{nil, Valid, ""},
 		{&ClockChanges{}, Valid, ""},
-		{&ClockChanges{Count: 1, ClockChangeNS: 3600e9}, Valid, "the clock of the controller's machine was set during the trial (1 times"},
-		{&ClockChanges{Count: 2, ClockChangeNS: -1e9, HasMembers: true}, Suspect, "(2 times, 1.00 s in total); members on this machine use this clock"},
+		{&ClockChanges{Count: 1, ClockChangeNS: 3600e9}, Valid, "the clock of the controller's machine was set during the trial (1 change"},
+		{&ClockChanges{Count: 2, ClockChangeNS: -1e9, HasMembers: true}, Suspect, "(2 changes, 1.00 s in total); members on this machine use this clock"},
 	} {
 		f := good()
 		f.ControllerClock = tt.own

@@ -11,12 +11,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// maxTrialFile is the maximum size, in bytes, of a file in a trial's folder that is read as a
-// whole. The files that a run writes are far smaller.
+// maxTrialFile is the maximum number of bytes that are read at once from a file in a trial's folder.
+// The files that a run writes are far smaller.
 const maxTrialFile = 256 << 20
 
-// trialFile is a file in a trial's folder that grows by complete lines. Each line, except the header
-// of a CSV file, is a record. Only the complete lines of a file are read.
+// trialFile is a file in a trial's folder to which a run appends lines. Each line, except the header
+// of a CSV file, is a record. An incomplete last line is ignored, because the run may still be
+// writing it.
 type trialFile[T any] struct {
 	name  string
 	parse func([]byte) ([]T, error)

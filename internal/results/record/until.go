@@ -22,7 +22,7 @@ const (
 	EndedPrecise    EndReason = "precise" // every figure is precise
 	EndedTime       EndReason = "time"    // another round would have exceeded the time limit
 	EndedMaxRepeats EndReason = "most"    // the limit on repeats was reached
-	// EndedHopeless means that a figure cannot become precise. Either it has no repeat that counts,
+	// EndedHopeless means that a figure cannot become precise. Either it has no usable repeat,
 	// or it is missing in one of the repeats.
 	EndedHopeless EndReason = "hopeless"
 	// EndedDisturbed means that more repeats cannot make the remaining figures precise, because

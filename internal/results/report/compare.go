@@ -84,7 +84,7 @@ func comparisonParts(out layout, c *compare.Comparison) {
 func ComparisonTables(c *compare.Comparison) []*Table {
 	head := comparisonHead(c)
 	if len(c.Pairs) == 0 {
-		return []*Table{{Heading: head, Notes: append([]string{"No trial has a repeat that counts on both sides. Repeat the runs on a quieter machine."}, omittedLines(c)...)}}
+		return []*Table{{Heading: head, Notes: append([]string{"No trial has usable repeats on both sides. Repeat the runs on a quieter machine."}, omittedLines(c)...)}}
 	}
 	both, t := sides(c), c.Table()
 	both.Heading, both.Notes = head, c.Differences
@@ -114,7 +114,7 @@ func sides(c *compare.Comparison) *Table {
 }
 
 func compareNotes(c *compare.Comparison) []string {
-	words := "Figures are medians of the repeats that count (valid and suspect). Changes are computed from " + c.ComparedFigures()
+	words := "Figures are medians of the usable repeats (valid and suspect). Changes are computed from " + c.ComparedFigures()
 	if c.Metrics.UsesTimes() {
 		words += "; percentiles refer to the service time"
 		switch {
@@ -173,10 +173,10 @@ func omittedLines(c *compare.Comparison) (lines []string) {
 		lines = append(lines, "Not used: "+strings.Join(c.LeftOut, "; ")+".")
 	}
 	if len(c.OnlyNew) > 0 {
-		lines = append(lines, "Trials without a repeat that counts in the baseline: "+strings.Join(c.OnlyNew, ", ")+".")
+		lines = append(lines, "Trials without a usable repeat in the baseline: "+strings.Join(c.OnlyNew, ", ")+".")
 	}
 	if len(c.OnlyBase) > 0 {
-		lines = append(lines, "Trials without a repeat that counts here: "+strings.Join(c.OnlyBase, ", ")+".")
+		lines = append(lines, "Trials without a usable repeat in this run: "+strings.Join(c.OnlyBase, ", ")+".")
 	}
 	return lines
 }

@@ -247,7 +247,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 			t.Errorf("%s: %v and %v are compared, not %v: %+v", p.Name, rounds(p.New), rounds(p.Base), want, p.Figures[0])
 		}
 	}
-	const more = "1 more (the other side has no repeat that counts in the same round)"
+	const more = "1 more (the other side has no usable repeat in the same round)"
 	for _, want := range []string{"put-64 here, " + more, "put-64 in the baseline, " + more, "put-256 in the baseline, 4" + more[1:]} {
 		if !slices.Contains(c.LeftOut, want) {
 			t.Errorf("%q is not in %q", want, c.LeftOut)
@@ -375,7 +375,7 @@ func TestCompareExcludesRepeatsThatDoNotCount(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Not used: put-64 here, 1 of 6 (invalid R3); put-64 in the baseline, 2 of 5 (1 interrupted, 1 invalid R3); put-256 in the baseline, 5 of 5 (invalid R3).",
-		"Trials without a repeat that counts in the baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
+		"Trials without a usable repeat in the baseline: put-256.", "invalid R3", "An interval needs 5 repeats",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
@@ -471,7 +471,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	if err := Text(&b, Comparison(c), true); err != nil {
 		t.Fatal(err)
 	}
-	const want = "No trial has a repeat that counts on both sides. Repeat the runs on a quieter machine.\nNot used: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
+	const want = "No trial has usable repeats on both sides. Repeat the runs on a quieter machine.\nNot used: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
 	if !strings.Contains(b.String(), want) || compare.CheckJudgeable([]*compare.Comparison{c}) == nil {
 		t.Errorf("the text about an invalid baseline is\n%s", b.String())
 	}

@@ -176,10 +176,10 @@ func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 		}
 	}
 	for _, name := range c.OnlyNew {
-		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no repeat that counts in the baseline")})
+		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no usable repeat in the baseline")})
 	}
 	for _, name := range c.OnlyBase {
-		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no repeat that counts here")})
+		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no usable repeat in this run")})
 	}
 	if err := compare.CheckJudgeable([]*compare.Comparison{c}); err != nil && failing {
 		s.add("changes could be judged", 0, junitCase{Error: outcome("unjudged", err.Error())})

@@ -42,7 +42,7 @@ func ended(run *record.Run, r *compare.RepeatProgress) string {
 		}
 		return words
 	case record.EndedHopeless:
-		return fmt.Sprintf("%s: some figures cannot become precise (%s), because they have no repeat that counts, or a repeat in which they are unknown, 0 or failed. Not precise: %s", after, within, impreciseFigures(r))
+		return fmt.Sprintf("%s: some figures cannot become precise (%s), because they have no usable repeat, or a repeat in which they are unknown, 0 or failed. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedDisturbed:
 		return fmt.Sprintf("%s: more repeats cannot bring every 95 %% interval %s, because disturbances may have moved some figures by more than that. Not precise: %s", after, within, impreciseFigures(r))
 	case record.EndedMaxRepeats:
@@ -105,7 +105,7 @@ func precision(p *compare.Precision) string {
 	}
 	switch {
 	case p.Repeats == 0:
-		return of + " (no repeat that counts)"
+		return of + " (no usable repeat)"
 	case !p.HasInterval:
 		return of + " (no interval)"
 	}

@@ -44,7 +44,7 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 26}}}
 			}
 		}), []string{
-			"Stopped after 10 repeats: some figures cannot become precise (within ± 2 %), because they have no repeat that counts, or a repeat in which they are unknown, 0 or failed. Not precise: ops of put (no repeat that counts).",
+			"Stopped after 10 repeats: some figures cannot become precise (within ± 2 %), because they have no usable repeat, or a repeat in which they are unknown, 0 or failed. Not precise: ops of put (no usable repeat).",
 			"Not used: put, 10 of 10 (suspect R26).",
 		}},
 		{repeated(10, 0.01, func(r *record.Run) {

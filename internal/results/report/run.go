@@ -198,7 +198,7 @@ func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record
 	return rows
 }
 
-// certainties returns the medians of a trial's figures over the repeats that count, with their
+// certainties returns the medians of a trial's figures over the usable repeats, with their
 // intervals. The names of the fields are the same for all trials.
 func certainties(r *analyze.Row) (all record.Object) {
 	for _, f := range analyze.CertainFigures() {

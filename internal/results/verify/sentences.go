@@ -161,7 +161,7 @@ func describeWatch(o *history.Op) (sentence, label string) {
 	switch o.Watch {
 	case history.WatchStarted:
 		if o.Outcome == kv.Miss {
-			return fmt.Sprintf("was notified that key %d is deleted%s, without the revision of the delete", o.Key, atRevision(o.Revision)), "watch"
+			return fmt.Sprintf("was notified that key %d was deleted%s; the revision of the delete is unknown", o.Key, atRevision(o.Revision)), "watch"
 		}
 		return fmt.Sprintf("created, starting at key %d", o.Key), "watch"
 	case history.ProgressReached:

@@ -93,7 +93,7 @@ func TestFormatsAgree(t *testing.T) {
 	}
 	ops := record.Registered("ops")
 	if v, _ := analyze.Rows(all["made"])[0].Figure(&ops); v.Number != 6300 { // the median of 5200, 5896, 6300, 6421 and 6575
-		t.Errorf("the made run's repeats that count have the median %v", v)
+		t.Errorf("the made run's usable repeats have the median %v", v)
 	}
 }
 

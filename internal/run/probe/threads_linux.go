@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// EachThread calls the function `change` for each thread of a process, until there is no new thread
-// or change returns an error. Threads that are not changed yet may create threads in the meantime, so
-// EachThread lists the threads repeatedly. If pid is 0, the process is this one.
+// EachThread calls the function `change` once for each thread of a process (pid 0: this process).
+// Other threads may create threads in the meantime, so EachThread lists the threads again until it
+// finds no new one. It stops at the first error.
 func EachThread(pid int, change func(tid int) error) error {
 	dir := "/proc/self/task"
 	if pid > 0 {

@@ -170,7 +170,7 @@ func TestCorrectsClocksSetDuringALoad(t *testing.T) {
 		said := slices.ContainsFunc(trial.Events, func(e record.Event) bool {
 			return e.Kind == "clock_set" && strings.Contains(e.Text, "host "+h.Name+" ")
 		})
-		if said != is || strings.Contains(r32(trial), "the clock of host "+h.Name+" was set during the trial (1 times, 3600 s in total)") != is {
+		if said != is || strings.Contains(r32(trial), "the clock of host "+h.Name+" was set during the trial (1 change, 3600 s in total)") != is {
 			t.Errorf("%s: %v, %q, %+v", h.Name, is, r32(trial), trial.Events)
 		}
 	}

@@ -27,8 +27,9 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 	return d, nil
 }
 
-// RecordSlowest records the slowest of several measurements in d. If any measurement has too few
-// samples for the p99, the recorded p99 is unknown.
+// RecordSlowest combines several measurements in d: the highest p50 and p99, the lowest number of
+// samples, and whether any file system is volatile. If any measurement has too few samples for the
+// p99, the recorded p99 is unknown.
 func RecordSlowest(d *record.Durability, all []probe.FsyncResult) {
 	p99, known := 0.0, len(all) > 0
 	for i, f := range all {

@@ -100,7 +100,7 @@ func primeFrom(n, i int) int {
 
 // checkLies runs a load once against a null server that sends wrong responses, and checks what
 // verification found. On a busy machine, a server may close connections before the load starts, or
-// the load may complete too few operations: then r gets an error.
+// the load may complete too few operations. Both are reported to r, so that the test is repeated.
 func checkLies(t *testing.T, r settle.Reporter, trial, scenario string, l lies, seed int, reported func(*record.Verification) bool) {
 	t.Helper()
 	w, code := newWorld(t), exitFailed
@@ -134,8 +134,8 @@ func checkLies(t *testing.T, r settle.Reporter, trial, scenario string, l lies, 
 	}
 }
 
-// closedEarly returns whether a run failed because its null server closed the connections at a time
-// of its script, before the load started.
+// closedEarly reports whether a run failed because the script made its null server close the
+// connections before the load started.
 func closedEarly(p *startedProgram, script, endpoint string, code int) bool {
 	return strings.Contains(script, "close@") && p.state.ExitCode() != code && strings.Contains(p.stderr.String(), endpoint+" closed the connection")
 }

@@ -103,20 +103,20 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 		if len(all) > 2 {
 			r.Errorf("there are several spikes in addition to the stall: %+v", all)
 		}
-		// The slowest interval is within the stall. On a busy machine, the first operation may precede
-		// the window by up to a second, and the spike may also contain neighbouring intervals with a
-		// high p99.
-		slowest := 0
+		// The interval with the fewest operations is within the stall. On a busy machine, the first
+		// operation may precede the window by up to a second, and the spike may also contain
+		// neighbouring intervals with a high p99.
+		fewest := 0
 		window := slices.DeleteFunc(slices.Clone(trial.Timeline), func(row record.Row) bool {
 			return row.Time.Before(*trial.Opened) || float64(row.Second+1) > trial.Seconds
 		})
 		for i := range window {
-			if window[i].Done < window[slowest].Done {
-				slowest = i
+			if window[i].Done < window[fewest].Done {
+				fewest = i
 			}
 		}
-		at, from := stalls[0].From, window[slowest].Time.Sub(*trial.Opened).Seconds()
-		checkBetween(r, "the slowest interval", from, 2.85, 5.15)
+		at, from := stalls[0].From, window[fewest].Time.Sub(*trial.Opened).Seconds()
+		checkBetween(r, "the interval with the fewest operations", from, 2.85, 5.15)
 		checkBetween(r, "the spike's beginning", at, 0, from)
 		checkBetween(r, "the spike's end", at+float64(stalls[0].Seconds), from+1, 7.15)
 		if line := fmt.Sprintf("<li>%.1f s: [^<]*; minimum throughput ", at); !regexp.MustCompile(line).MatchString(page) {

@@ -96,11 +96,11 @@ type Comparison struct {
 	Differences []string
 	// LeftOut describes the repeats that are not included in any median, with the reasons.
 	LeftOut []string
-	// OnlyNew and OnlyBase hold the names of the trials that have a repeat that counts in only one of
+	// OnlyNew and OnlyBase hold the names of the trials that have a usable repeat in only one of
 	// the runs.
 	OnlyNew, OnlyBase []string
 	// namesWithoutRepeats holds the names of the trials that exist in both runs but have no
-	// repeat that counts in one of them.
+	// usable repeat in one of them.
 	namesWithoutRepeats []string
 	Metrics             MetricSet
 	// Margin is the largest change that is judged "same", as a share. FamilySize is the number of
@@ -330,7 +330,7 @@ func (c *Comparison) dropUnmatchedRounds(p *Pair) {
 		was, kept int
 	}{{p.Name + " here", len(p.New), len(news)}, {p.Name + " in the baseline", len(p.Base), len(bases)}} {
 		if gone := side.was - side.kept; gone > 0 && len(p.New) > 0 && len(p.Base) > 0 {
-			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (the other side has no repeat that counts in the same round)", side.of, gone))
+			c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d more (the other side has no usable repeat in the same round)", side.of, gone))
 		}
 	}
 	if len(p.New) > 0 && len(p.Base) > 0 {
@@ -370,7 +370,7 @@ func SameLoad(current, base *record.Conditions) error {
 
 func orNone(s string) string { return cmp.Or(s, "none") }
 
-// countedRepeats returns the repeats that count, and adds to LeftOut why the other repeats do not
+// countedRepeats returns the usable repeats, and adds to LeftOut why the other repeats do not
 // count.
 func (c *Comparison) countedRepeats(side string, trials []*record.Trial) []*record.Trial {
 	var count []*record.Trial

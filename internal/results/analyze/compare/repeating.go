@@ -30,7 +30,7 @@ type Precision struct {
 	Trial, Title string
 	// Ratio is set if the figure is the ratio of the trial's figure to the baseline's figure.
 	Ratio bool
-	// Repeats is the number of repeats that count. For a ratio, it is the smaller of the numbers on
+	// Repeats is the number of usable repeats. For a ratio, it is the smaller of the numbers on
 	// both sides.
 	Repeats int
 	// HalfWidth is the distance from the figure to the farther end of its 95 % interval, as a share

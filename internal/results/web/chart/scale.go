@@ -46,10 +46,11 @@ func linear(maximum float64, unit measure.Unit) scale {
 	return s
 }
 
-// addTicks adds a tick at each multiple of step from the minimum to the maximum.
+// addTicks adds ticks from the minimum to the maximum, one step apart.
 func (s *scale) addTicks(step float64, label func(float64) string) {
-	// The tolerance for rounding errors is half a step. If the values are large and close together, a
-	// tolerance relative to the maximum could be millions of steps.
+	// Because of rounding errors, the last tick may exceed the maximum by up to half a step. If the
+	// values are large and close together, a tolerance relative to the maximum could be millions of
+	// steps.
 	for i := 0; s.minimum+float64(i)*step <= s.maximum+step/2; i++ {
 		v := s.minimum + float64(i)*step
 		s.ticks = append(s.ticks, tick{v, label(v)})
