@@ -125,8 +125,7 @@ func TestTableOfWatchEventsHasItsCertainty(t *testing.T) {
 	}
 }
 
-// TestCSVOfWatchEvents checks that the columns of watch events contain the figures of the result,
-// and have the same positions whether or not a trial has watchers.
+// TestCSVOfWatchEvents checks that the columns of watch events contain the figures of the result.
 func TestCSVOfWatchEvents(t *testing.T) {
 	run := &record.Run{State: record.Complete, Trials: []record.Trial{
 		made{number: 1, name: "plain", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial(),
