@@ -25,7 +25,10 @@ func (a *commandLine) verifyCommand() *cobra.Command {
 		Example: `  quorumbench verify runs/20261122T222014Z-quick`,
 		Long: `Verify the responses in the history of a run directory (from run --verify or
 bench --verify). If the run was interrupted or killed, the recorded part is verified. The
-record does not change.`,
+record does not change.
+
+The exit code is 0 if there is no violation, 1 if there is a violation, and 6 if no response
+in a trial could be verified.`,
 		Args: command.ArgsBetween(1, 1, "a run directory"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0]) }

@@ -23,14 +23,16 @@ func VerificationLines(a *record.Verification) (lines []string) {
 		return []string{"not verified: " + a.Failure}
 	}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	found := "No consistency violation"
-	if len(a.WrongByKind) > 0 {
-		found = "VIOLATIONS: " + a.WrongResponsesText()
-	}
-	if a.VerifiedOperations == 0 && len(a.WrongByKind) == 0 {
-		add("None of %s on %s could be verified", text.Plural(a.Operations, "operation"), text.Plural(a.Keys, "key"))
-	} else {
-		add("%s in %s on %s", found, text.Plural(a.VerifiedOperations, "operation"), text.Plural(a.Keys, "key"))
+	verified, keys := text.Plural(a.VerifiedOperations, "operation"), text.Plural(a.Keys, "key")
+	switch {
+	case len(a.WrongByKind) > 0:
+		add("VIOLATIONS: %s in %s on %s", a.WrongResponsesText(), verified, keys)
+	case a.VerifiedOperations > 0:
+		add("No consistency violation in %s on %s", verified, keys)
+	case a.Operations > 0:
+		add("None of %s on %s could be verified", text.Plural(a.Operations, "operation"), keys)
+	default:
+		add("The history contains no operations")
 	}
 	for i := range a.Violations {
 		v := &a.Violations[i]
