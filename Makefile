@@ -158,10 +158,11 @@ $(HDRHISTOGRAM):
 # runs it, and -w omits debug information. The slowest packages start first, so that none of them
 # runs alone at the end. internal/load measures short times, so it starts after the end-to-end
 # tests.
+UNIT_TIMEOUT := 30m
 LONGEST := ./internal/testing/e2e ./internal/cli ./internal/load/app/patroni ./internal/load/app/election
 unit: $(GOTESTSUM)
 	GORACE=atexit_sleep_ms=0 $(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=10 \
-		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages '$(LONGEST) ./...' -- -race -vet=off -ldflags=-w -timeout 30m
+		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages '$(LONGEST) ./...' -- -race -vet=off -ldflags=-w -timeout $(UNIT_TIMEOUT)
 	$(MAKE) unraced
 
 # Finds the files that contain tests which run without the race detector.
@@ -193,8 +194,7 @@ test-long: lint servers browser sshd patroni prometheus hdrhistogram
 	QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
 	QUORUMBENCH_TEST_KILLS=0-49 go test -timeout 60m -run TestKills ./internal/cli
 	QUORUMBENCH_TEST_AGENTS=100 go test -timeout 20m -run TestManyAgentsOnOneMachine ./internal/cli
-	$(MAKE) unraced
-	go test -race -timeout 120m ./...
+	$(MAKE) unit UNIT_TIMEOUT=120m
 
 # Tests quorumbench on a real one-node Kubernetes, which the test creates in its own namespaces. API
 # server, controllers, scheduler and kubelet are built from their Go module, which takes a few
