@@ -147,7 +147,7 @@ type gap struct {
 }
 
 // add adds the milliseconds of the next second.
-func (g *gap) add(alive *[16]uint64) {
+func (g *gap) add(alive *Milliseconds) {
 	for ms := 0; ms < 1000; {
 		word, bit := ms>>6, ms&63
 		rest := alive[word] >> bit

@@ -33,7 +33,7 @@ func generate(r *rand.Rand, seconds int, whole *Cell, done map[int]bool) (out []
 				Record(whole.Response, ns)
 				Record(whole.Service, ns/2)
 				ms := r.IntN(1000)
-				s.Alive[ms>>6] |= 1 << (ms & 63)
+				s.Alive.Add(int64(ms) * 1_000_000)
 				done[i*1000+ms] = true
 			}
 			s.Cells = MergeCells(s.Cells, []*Cell{cell})

@@ -4,6 +4,8 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 
 // WindowTimeline describes the course of the whole window of a load with faults.
 type WindowTimeline struct {
+	// Completed contains the milliseconds in which at least one operation was done.
+	Completed Pulse
 	// Done, Definite and Indefinite are the counts from SlotDetail, for each slot of the window.
 	Done, Definite, Indefinite []uint32
 	// Members contains one pulse of the successes for each member that replied (0 if unknown).
@@ -34,40 +36,41 @@ type OperationKey struct {
 	Consistency kv.Consistency
 }
 
-// Add adds one second of the window and its p99. Each second must be added only once.
-func (c *WindowTimeline) Add(s *Second, p99 Figure) {
+// Add adds one second of the window. Each second must be added only once.
+func (c *WindowTimeline) Add(s *WindowSecond) {
 	for len(c.P99) <= s.Index {
 		c.P99 = append(c.P99, Figure{})
 		for _, counts := range []*[]uint32{&c.Done, &c.Definite, &c.Indefinite} {
 			*counts = append(*counts, make([]uint32, Slots)...)
 		}
 	}
-	c.P99[s.Index] = p99
+	c.P99[s.Index] = s.p99()
+	c.Completed.add(s.Index, &s.Completed)
 	for _, p := range c.Members {
-		p.add(s.Index, &[16]uint64{}) // extend p to the length of the other pulses
+		p.add(s.Index, &Milliseconds{}) // extend p to the length of the other pulses
 	}
 	for _, p := range c.Operations {
-		p.add(s.Index, &[16]uint64{})
+		p.add(s.Index, &Milliseconds{})
 	}
 	c.Clients = max(c.Clients, s.Clients)
 	c.addWatchTimeline(s)
 	if s.SlotDetail == nil {
 		return
 	}
-	for _, w := range s.SlotDetail.Waits {
+	for _, w := range s.Waits {
 		to := 1000*s.Index + int(w.End)
 		c.Waits = append(c.Waits, ClientGap{w.Client, Gap{to - int(w.Length), to}})
 	}
-	c.WaitsTruncated = c.WaitsTruncated || s.SlotDetail.WaitsTruncated
+	c.WaitsTruncated = c.WaitsTruncated || s.WaitsTruncated
 	at := s.Index * Slots
-	copy(c.Done[at:], s.SlotDetail.Done[:])
-	copy(c.Definite[at:], s.SlotDetail.Definite[:])
-	copy(c.Indefinite[at:], s.SlotDetail.Indefinite[:])
+	copy(c.Done[at:], s.Done[:])
+	copy(c.Definite[at:], s.Definite[:])
+	copy(c.Indefinite[at:], s.Indefinite[:])
 	if c.Members == nil {
 		c.Members, c.Operations = map[uint64]*Pulse{}, map[OperationKey]*Pulse{}
 	}
-	for i := range s.SlotDetail.Groups {
-		g := &s.SlotDetail.Groups[i]
+	for i := range s.Groups {
+		g := &s.Groups[i]
 		member := g.Member
 		if c.Members[member] == nil && len(c.Members) >= maxGroups {
 			member = 0
@@ -78,7 +81,7 @@ func (c *WindowTimeline) Add(s *Second, p99 Figure) {
 }
 
 // addWatchTimeline adds the watch events and the ended leases of one second.
-func (c *WindowTimeline) addWatchTimeline(s *Second) {
+func (c *WindowTimeline) addWatchTimeline(s *WindowSecond) {
 	var f *SlotWatchDetail
 	if s.SlotDetail != nil {
 		f = s.SlotDetail.Watch
@@ -131,7 +134,7 @@ func (w *WatchTimeline) add(second int, f *SlotWatchDetail) {
 		}
 	}
 	if f == nil {
-		w.Events.add(second, &[16]uint64{})
+		w.Events.add(second, &Milliseconds{})
 		return
 	}
 	w.Events.add(second, &f.Alive)

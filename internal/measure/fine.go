@@ -25,15 +25,17 @@ const maxGroups = 64
 type SlotDetail struct {
 	// Done counts successes. Indefinite counts failed writes that the store may have executed.
 	// Definite counts all other errors, including those of reads.
-	Done, Definite, Indefinite [Slots]uint32
-	Groups                     []Group
+	Done       [Slots]uint32 `json:"successes,omitzero"`
+	Definite   [Slots]uint32 `json:"errors_definite,omitzero"`
+	Indefinite [Slots]uint32 `json:"errors_indefinite,omitzero"`
+	Groups     []Group       `json:"groups,omitempty"`
 	// Waits lists the periods of at least MinWait in which a client of a closed loop had no
 	// success, if they ended in this second. WaitsTruncated is set if the number of such periods
 	// exceeded maxWaits.
-	Waits          []Wait
-	WaitsTruncated bool
+	Waits          []Wait `json:"waits,omitempty"`
+	WaitsTruncated bool   `json:"waits_truncated,omitempty"`
 	// Watch is nil if watchers received no events and the load noticed no ended lease.
-	Watch *SlotWatchDetail
+	Watch *SlotWatchDetail `json:"watch,omitempty"`
 }
 
 // MinWait is the minimum length of a Wait, and the minimum delay of a late event, both in
@@ -45,30 +47,29 @@ const (
 
 // Wait is a period in which a single client had no success.
 type Wait struct {
-	Client uint32 // number of the client in the whole load
+	Client uint32 `json:"client"` // number of the client in the whole load
 	// End is the end of the wait, in milliseconds since the start of the second. It is 1000 if the
 	// wait ended with the load.
-	End    uint32
-	Length uint32 // length in milliseconds
+	End    uint32 `json:"end_ms"`
+	Length uint32 `json:"length_ms"` // length in milliseconds
 }
 
 // Group contains the times at which operations of one kind and consistency succeeded on one member.
 type Group struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency
-	Member      uint64     // 0 if unknown
-	Alive       [16]uint64 // bits as in Second.Alive
+	Member      uint64 // 0 if unknown
+	Alive       Milliseconds
 }
 
 // CountOperation counts an operation that ended `at` nanoseconds after the start of the second.
 func (f *SlotDetail) CountOperation(s *Series, o kv.Outcome, at int64) {
-	ms := min(max(at/1_000_000, 0), 999)
-	slot := ms / SlotLength
+	_, slot := msAndSlot(at)
 	switch {
 	case !o.Failed():
 		f.Done[slot]++
 		g := f.group(Group{Kind: s.Kind, Consistency: s.Consistency, Member: s.Member})
-		g.Alive[ms>>6] |= 1 << (ms & 63)
+		g.Alive.Add(at)
 	case o.Definite() || !s.Kind.Writes():
 		f.Definite[slot]++
 	default:
@@ -115,7 +116,7 @@ func (f *SlotDetail) group(key Group) *Group {
 		key.Member = 0
 		return f.group(key)
 	}
-	key.Alive = [16]uint64{}
+	key.Alive = Milliseconds{}
 	f.Groups = slices.Insert(f.Groups, at, key)
 	return &f.Groups[at]
 }
@@ -129,9 +130,7 @@ func (f *SlotDetail) merge(o *SlotDetail) {
 	}
 	for i := range o.Groups {
 		to := f.group(o.Groups[i])
-		for k, word := range o.Groups[i].Alive {
-			to.Alive[k] |= word
-		}
+		to.Alive.merge(&o.Groups[i].Alive)
 	}
 	for _, w := range o.Waits {
 		f.insertWait(w)
@@ -145,39 +144,41 @@ func (f *SlotDetail) merge(o *SlotDetail) {
 // SlotWatchDetail contains the times at which, within one second of a load with faults, watch
 // events arrived and the load noticed ended leases.
 type SlotWatchDetail struct {
-	Alive [16]uint64 // milliseconds in which an event arrived, with bits as in Second.Alive
+	Alive Milliseconds `json:"arrivals"` // milliseconds in which an event arrived
 	// MaxDelay contains, for each slot, the longest time from sending a write to the arrival of its
 	// event, over the events that arrived in the slot. The time is in milliseconds, rounded up. It
 	// is 0 if no event arrived.
-	MaxDelay [Slots]uint32
+	MaxDelay [Slots]uint32 `json:"max_delay_ms,omitzero"`
 	// Late counts the events that arrived at least MinWait after their write was sent.
-	Late []LateEvents
+	Late []LateEvents `json:"late,omitempty"`
 	// NewlyMissing counts the events of a key that had not arrived when a later event of the same
 	// key arrived. NoLongerMissing counts how many of these events arrived after all.
-	NewlyMissing, NoLongerMissing [Slots]uint32
+	NewlyMissing    [Slots]uint32 `json:"newly_missing,omitzero"`
+	NoLongerMissing [Slots]uint32 `json:"no_longer_missing,omitzero"`
 	// ShowsMissing is set if the events of some watchers can show that earlier events are missing.
 	// Otherwise NewlyMissing is 0, even if events were lost.
-	ShowsMissing bool
+	ShowsMissing bool `json:"shows_missing,omitempty"`
 	// Ended counts the watchers that the store ended permanently. Resubscribed counts the watchers
 	// that ended and that the load then re-created.
-	Ended, Resubscribed [Slots]uint32
+	Ended        [Slots]uint32 `json:"ended_watchers,omitzero"`
+	Resubscribed [Slots]uint32 `json:"resubscribed,omitzero"`
 	// Leases lists the ended leases that the load noticed, up to maxLeaseEnds.
-	Leases []LeaseEnd
+	Leases []LeaseEnd `json:"leases,omitempty"`
 }
 
 // LateEvents is the number of events in one slot whose lateness is in one class.
 type LateEvents struct {
-	Slot  uint8
-	Class uint8 // see LateClass
-	Count uint32
+	Slot  uint8  `json:"slot"`
+	Class uint8  `json:"class"` // see LateClass
+	Count uint32 `json:"count"`
 }
 
 // LeaseEnd describes a lease that has ended according to the store.
 type LeaseEnd struct {
-	Lease int64
-	At    uint32 // milliseconds since the start of the second, at most 999
+	Lease int64  `json:"lease,string"`
+	At    uint32 `json:"at_ms"` // milliseconds since the start of the second, at most 999
 	// Early is set if the lease ended earlier than its keep-alives should have allowed.
-	Early bool
+	Early bool `json:"early,omitempty"`
 }
 
 const (
@@ -213,9 +214,9 @@ func msAndSlot(at int64) (ms int64, slot int) {
 // second.
 func (f *SlotDetail) CountEvent(delay, at int64) {
 	w := f.watch()
-	ms, slot := msAndSlot(at)
+	_, slot := msAndSlot(at)
 	if at >= 0 {
-		w.Alive[ms>>6] |= 1 << (ms & 63)
+		w.Alive.Add(at)
 	}
 	if delay < 0 {
 		return
@@ -289,9 +290,7 @@ func (w *SlotWatchDetail) insertLeaseEnd(e LeaseEnd) {
 
 // merge adds o to w. It does not change o.
 func (w *SlotWatchDetail) merge(o *SlotWatchDetail) {
-	for i, word := range o.Alive {
-		w.Alive[i] |= word
-	}
+	w.Alive.merge(&o.Alive)
 	for i := range Slots {
 		w.MaxDelay[i] = max(w.MaxDelay[i], o.MaxDelay[i])
 		w.NewlyMissing[i] += o.NewlyMissing[i]

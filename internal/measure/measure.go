@@ -99,7 +99,7 @@ type Second struct {
 	Resting     int                 // clients that pause after a refusal, at the end of the second
 	InFlight    int                 // number of operations in flight at the end of the second
 	// Alive has a bit for each millisecond in which at least one operation was done.
-	Alive [16]uint64
+	Alive Milliseconds
 	// SlotDetail is the detailed record of a load with faults. It is nil for other loads.
 	SlotDetail *SlotDetail
 
@@ -140,9 +140,7 @@ func (s *Second) merge(o *Second) {
 	s.Clients += o.Clients
 	s.Resting += o.Resting
 	s.InFlight += o.InFlight
-	for i := range s.Alive {
-		s.Alive[i] |= o.Alive[i]
-	}
+	s.Alive.merge(&o.Alive)
 	if o.SlotDetail != nil {
 		if s.SlotDetail == nil {
 			s.SlotDetail = &SlotDetail{}

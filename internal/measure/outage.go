@@ -9,11 +9,8 @@ import (
 // millisecond.
 type Pulse struct{ alive []uint64 }
 
-// Add adds one second of the window.
-func (p *Pulse) Add(s *Second) { p.add(s.Index, &s.Alive) }
-
 // add adds the bits for one second.
-func (p *Pulse) add(second int, alive *[16]uint64) {
+func (p *Pulse) add(second int, alive *Milliseconds) {
 	last := 1000*second + 999
 	for len(p.alive) <= last>>6 {
 		p.alive = append(p.alive, 0)

@@ -18,13 +18,12 @@ func pulse(seconds int, times func(yield func(ns int64) bool)) *Pulse {
 	}
 	for ns := range times {
 		if i := int(ns / 1e9); i < seconds {
-			ms := ns / 1e6 % 1000
-			all[i].Alive[ms>>6] |= 1 << (ms & 63)
+			all[i].Alive.Add(ns % 1e9)
 		}
 	}
 	p := &Pulse{}
 	for i := range all {
-		p.Add(&all[i])
+		p.add(all[i].Index, &all[i].Alive)
 	}
 	return p
 }

@@ -28,8 +28,7 @@ func (c *clockwork) countCompletion(kind kv.Kind, at int64) {
 	}
 	s.Done++
 	s.DoneKinds[kind]++
-	ms := min(max((at-s.start)/millisecond, 0), 999)
-	s.Alive[ms>>6] |= 1 << (ms & 63)
+	s.Alive.Add(at - s.start)
 }
 
 // recordSlotDetail records the outcome of an operation and its time within the current second.

@@ -408,7 +408,7 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	w.run(t)
 	var timeline measure.WindowTimeline
 	for i := range w.each {
-		timeline.Add(&w.each[i], measure.Figure{})
+		timeline.Add(measure.NewWindowSecond(&w.each[i], measure.Figure{}))
 	}
 	got := timeline.WatchTimeline
 	if got == nil {

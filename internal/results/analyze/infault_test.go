@@ -12,7 +12,7 @@ import (
 
 // fault returns a fault at m1. Its times are in seconds since the start of the window.
 func fault(began, healed, ready float64) record.Fault {
-	return record.Fault{Number: 1, Description: "pause leader for 5s", Action: "pause", BeganAt: &began, HealedAt: &healed, RecoveredAt: &ready, Member: "m1", Role: "leader", LongestGapBefore: new(0.01)}
+	return record.Fault{Number: 1, Description: "pause leader for 5s", Action: "pause", BeganAt: &began, HealedAt: &healed, RecoveredAt: &ready, Member: "m1", Role: "leader", Recovery: record.Recovery{LongestGapBefore: new(0.01)}}
 }
 
 // Effects of an injected fault are not reported as limits of the store. All other effects are

@@ -44,22 +44,7 @@ type Fault struct {
 	RecoveredAt *float64 `json:"recovered_seconds"`
 	// LostFiles is the number of files that lost unsynced data in a power loss.
 	LostFiles int `json:"lost_files,omitempty"`
-	// Outage is the longest gap without any completed operation after the start of the fault. The
-	// search for this gap ends at the next fault, or at the end of the window. OutageStart is the
-	// start of the gap. With one worker, Outage is exact to a millisecond. With several workers,
-	// Outage can be too short, by up to the difference between the start times of their windows.
-	// Outage and OutageStart are null if the gap was not significantly longer than
-	// LongestGapBefore.
-	//
-	// LongestGapBefore is the longest gap without any completed operation before this fault. The
-	// search for it begins at the end of the previous fault's effects, or at the start of the
-	// window. LongestGapBefore is null if no operation completed in that time.
-	Outage           *float64 `json:"outage_seconds"`
-	OutageStart      *float64 `json:"outage_from_seconds"`
-	LongestGapBefore *float64 `json:"longest_gap_before_seconds"`
-	// OutageUnfinished is set if the outage had not ended at the next fault or the end of the
-	// window. The true length of the outage is then greater than Outage.
-	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
+	// Recovery is not in run.json. Open computes it from slots.jsonl.
 	Recovery
 	// Failure is a sentence with the reason if the fault was not injected or ended early, or if the
 	// cluster did not become ready afterwards. Failure is empty if the fault took place as
@@ -71,8 +56,25 @@ type Fault struct {
 func (f *Fault) Injected() bool { return f.BeganAt != nil }
 
 // Recovery describes the effect of a fault on the load, as clients observed it until the next fault
-// or the end of the window. Times are in seconds after the start of the window.
+// or the end of the window. Times are in seconds after the start of the window. All fields are zero
+// if the fault was not injected.
 type Recovery struct {
+	// Outage is the longest gap without any completed operation after the start of the fault. The
+	// search for this gap ends at the next fault, or at the end of the window. OutageStart is the
+	// start of the gap. With one worker, Outage is exact to a millisecond. With several workers,
+	// Outage can be too short, by up to the difference between the start times of their windows.
+	// Outage and OutageStart are null if the gap was not significantly longer than
+	// LongestGapBefore.
+	//
+	// LongestGapBefore is the longest gap without any completed operation before this fault. The
+	// search for it begins at the end of the previous fault's effects, or at the start of the
+	// window. LongestGapBefore is null if no operation completed in that time.
+	Outage           *float64 `json:"outage_seconds,omitempty"`
+	OutageStart      *float64 `json:"outage_from_seconds,omitempty"`
+	LongestGapBefore *float64 `json:"longest_gap_before_seconds,omitempty"`
+	// OutageUnfinished is set if the outage had not ended at the next fault or the end of the
+	// window. The true length of the outage is then greater than Outage.
+	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
 	// FirstFailureAt is the time of the first failed operation, to 10 ms. It is null if no
 	// operation failed.
 	FirstFailureAt *float64 `json:"first_failure_seconds,omitempty"`

@@ -3,6 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -153,6 +155,41 @@ func FuzzEvents(f *testing.F) {
 		for i := range events {
 			_ = events[i].Began()
 			_ = events[i].TotalDuration() + time.Duration(events[i].Occurrences())
+		}
+	})
+}
+
+func FuzzSlots(f *testing.F) {
+	watch := &measure.SlotDetail{}
+	watch.CountEvent(250e6, 7e6)
+	watch.AddLeaseEnd(9, true, 5e6)
+	watch.AddWait(3, 200e6, 8e6)
+	watch.CountOperation(&measure.Series{Kind: kv.Get, Consistency: kv.Local, Member: 7}, kv.OK, 9e6)
+	var whole []byte
+	for i, s := range []measure.Second{{}, {SlotDetail: watch}} {
+		s.Index = i
+		line, err := json.Marshal(measure.NewWindowSecond(&s, measure.Figure{NS: 5, Known: true}))
+		if err != nil {
+			f.Fatal(err)
+		}
+		whole = append(append(whole, line...), '\n')
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte(`{"second":0,"successes":[1],"groups":[{"operation":"put","member":"g"}]}` + "\n"))
+	f.Add([]byte(`{"second":0,"watch":{"late":[{"slot":255,"class":255,"count":1}]},"waits":[{"client":1,"end_ms":4294967295}]}` + "\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		all, err := readSlots(b)
+		oneLine(t, err)
+		var c measure.WindowTimeline
+		for i := range all {
+			c.Add(&all[i])
+		}
+		faults := []Fault{{BeganAt: new(0.5)}, {BeganAt: new(1.5)}}
+		findOutages(faults, &c.Completed, float64(len(all)))
+		findRecovery(faults, &c, float64(len(all)), true, func(member uint64) string { return ID(member).String() })
+		if _, err := json.Marshal(faults); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -1,7 +1,10 @@
 package record
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 
@@ -17,9 +20,57 @@ const (
 	deviationFactor   = 1.5
 )
 
-// FindOutages sets the outages of all faults that were injected. window is the length of the window
+// computeRecovery reads slots.jsonl in the trial's folder, and sets the recovery of all faults that
+// were injected. It adds one sentence about the outages of each kind of fault to the trial's notes.
+func (t *Trial) computeRecovery(dir string) error {
+	for i := range t.Faults {
+		t.Faults[i].Recovery = Recovery{}
+	}
+	seconds, err := slotLines.read(dir, t.Folder)
+	if err != nil {
+		return err
+	}
+	var c measure.WindowTimeline
+	for i := range seconds {
+		c.Add(&seconds[i])
+	}
+	findOutages(t.Faults, &c.Completed, t.Seconds)
+	findRecovery(t.Faults, &c, t.Seconds, t.Open(), t.memberName)
+	t.Notes = append(t.Notes, OutageSentences(t.Faults)...)
+	return nil
+}
+
+// memberName returns the name of the member with the given number. It returns "" if the number is 0
+// or not known.
+func (t *Trial) memberName(number uint64) string {
+	for i := range t.ByMember {
+		if m := &t.ByMember[i]; number != 0 && uint64(m.ID) == number {
+			return m.Name
+		}
+	}
+	return ""
+}
+
+// readSlots parses slots.jsonl. It returns an error unless each line describes the second after that
+// of the previous line.
+func readSlots(b []byte) ([]measure.WindowSecond, error) {
+	var all []measure.WindowSecond
+	for line := range bytes.Lines(b) {
+		var s measure.WindowSecond
+		if err := json.Unmarshal(line, &s); err != nil {
+			return nil, fmt.Errorf("cannot read line %d: %w", len(all)+1, err)
+		}
+		if s.Index != len(all) {
+			return nil, fmt.Errorf("line %d describes second %d instead of second %d", len(all)+1, s.Index, len(all))
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// findOutages sets the outages of all faults that were injected. window is the length of the window
 // in seconds.
-func FindOutages(all []Fault, p *measure.Pulse, window float64) {
+func findOutages(all []Fault, p *measure.Pulse, window float64) {
 	ms := func(s float64) int { return int(s * 1000) }
 	since := 0.0 // end of the previous fault's effects
 	for i := range all {
@@ -41,10 +92,10 @@ func FindOutages(all []Fault, p *measure.Pulse, window float64) {
 	}
 }
 
-// FindRecovery sets the recovery of all faults that were injected. It must be called after
-// FindOutages. open reports whether the load is an open loop. The function `name` returns the name
+// findRecovery sets the recovery of all faults that were injected. It must be called after
+// findOutages. open reports whether the load is an open loop. The function `name` returns the name
 // of the member with the given number, or "" if the member has no name.
-func FindRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
+func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
 	since := 0.0
 	for i := range all {
 		f := &all[i]
@@ -52,7 +103,6 @@ func FindRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 			continue
 		}
 		until := nextFaultTime(all, i, window)
-		f.Recovery = Recovery{}
 		f.countFailures(c, until)
 		f.ByPart = partOutages(c, since, *f.BeganAt, until, name)
 		f.Clients = clientOutages(c, since, *f.BeganAt, until)

@@ -3,18 +3,22 @@ package record
 import (
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // played is a simulated window with two members, whose throughput is a given function of time.
 type played struct {
-	pulse  measure.Pulse
-	course measure.WindowTimeline
+	seconds []*measure.Second
+	course  measure.WindowTimeline
 }
 
 // play generates operations. The function `rate` returns a member's rate in a millisecond. If the
@@ -34,14 +38,14 @@ func play(seed uint64, seconds int, rate func(ms, member int) float64, fails fun
 					if o, failing := fails(at, member); failing {
 						outcome = o
 					} else {
-						s.Alive[ms>>6] |= 1 << (ms & 63)
+						s.Alive.Add(int64(ms) * 1_000_000)
 					}
 					s.SlotDetail.CountOperation(&series, outcome, int64(ms)*1_000_000+500)
 				}
 			}
 		}
-		p.pulse.Add(s)
-		p.course.Add(s, measure.Figure{NS: 2e6, Known: true})
+		p.seconds = append(p.seconds, s)
+		p.course.Add(measure.NewWindowSecond(s, measure.Figure{NS: 2e6, Known: true}))
 	}
 	return p
 }
@@ -49,8 +53,8 @@ func play(seed uint64, seconds int, rate func(ms, member int) float64, fails fun
 func never(int, int) (kv.Outcome, bool) { return 0, false }
 
 func (p *played) faults(open bool, all ...Fault) []Fault {
-	FindOutages(all, &p.pulse, float64(len(p.course.P99)))
-	FindRecovery(all, &p.course, float64(len(p.course.P99)), open, func(m uint64) string { return []string{"", "m1", "m2"}[m] })
+	findOutages(all, &p.course.Completed, float64(len(p.course.P99)))
+	findRecovery(all, &p.course, float64(len(p.course.P99)), open, func(m uint64) string { return []string{"", "m1", "m2"}[m] })
 	return all
 }
 
@@ -257,5 +261,69 @@ func TestOutagesOfClients(t *testing.T) {
 	}
 	if clientOutages(&measure.WindowTimeline{}, 0, 2, 5) != nil {
 		t.Error("an open loop has clients")
+	}
+}
+
+// A run records the course of each second of a trial with faults. Open computes the recovery from
+// these seconds, and run.json does not contain the recovery. If slots.jsonl is damaged or missing,
+// the run has a problem and the recovery is unknown.
+func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
+	w := newRun(t)
+	c := conditions()
+	c.Load.Faults = []fault.Fault{{Kind: fault.Pause, At: 4 * time.Second, Duration: time.Second}}
+	tw, err := w.Trial(c, noon)
+	must(t, err)
+	must(t, tw.Begin(measure.Measured, noon))
+	rate := func(ms, _ int) float64 {
+		if ms >= 4000 && ms < 5500 {
+			return 0
+		}
+		return 4000
+	}
+	for _, s := range play(1, 10, rate, never).seconds {
+		must(t, tw.Second(s))
+	}
+	result := newPendingTrial(c, noon)
+	result.State, result.Seconds, result.Faults = Complete, 10, []Fault{done(4, 5)}
+	result.ByMember = []ByMember{{Name: "m1", ID: 1}, {Name: "m2", ID: 2}}
+	must(t, tw.Finish(result))
+	must(t, w.Finish(Complete, "", noon))
+	if text := readFile(t, w.Dir(), runFile); strings.Contains(text, "outage") || !strings.Contains(text, `"recovered_seconds": 5`) {
+		t.Errorf("run.json contains %s", text)
+	}
+	path := filepath.Join(tw.Dir(), slotsFile)
+	slots := readFile(t, path)
+	short := slots[:strings.LastIndex(slots[:len(slots)-1], "\n")]
+	for _, tt := range []struct {
+		contents string
+		known    bool
+		problem  string
+	}{
+		{slots, true, ""},
+		{short, true, "The last line of trial-01-put-leader/slots.jsonl is incomplete"},
+		{"", false, ""},
+		{slots[strings.Index(slots, "\n")+1:], false, "Cannot read trial-01-put-leader/slots.jsonl: line 1 describes second 1 instead of second 0"},
+		{"{\n", false, "Cannot read trial-01-put-leader/slots.jsonl: cannot read line 1"},
+		{"missing", false, "trial-01-put-leader/slots.jsonl is missing"},
+	} {
+		if tt.contents == "missing" {
+			must(t, os.Remove(path))
+		} else {
+			must(t, os.WriteFile(path, []byte(tt.contents), fileMode))
+		}
+		run, err := Open(w.Dir())
+		must(t, err)
+		trial := &run.Trials[0]
+		f := &trial.Faults[0]
+		if (f.Outage != nil) != tt.known || (len(trial.Notes) == 1) != tt.known || tt.known && len(f.ByPart) != 4 {
+			t.Errorf("%.40q: %+v with the notes %q", tt.contents, f, trial.Notes)
+		}
+		if tt.known {
+			isKnown(t, "the outage", f.Outage, 1.5, 0.003)
+			isKnown(t, "throughput back", f.ThroughputRecoveredAt, 5.5, 0.1)
+		}
+		if problems := strings.Join(run.Problems, "\n"); !strings.Contains(problems, tt.problem) || (problems == "") != (tt.problem == "") {
+			t.Errorf("%.40q: the problems are %q", tt.contents, problems)
+		}
 	}
 }

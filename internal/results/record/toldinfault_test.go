@@ -43,7 +43,7 @@ func TestWatchRecovery(t *testing.T) {
 		other := *s
 		other.SlotDetail = &measure.SlotDetail{Watch: s.SlotDetail.Watch}
 		q := measure.WindowTimeline{WatchTimeline: c.WatchTimeline}
-		q.Add(&other, measure.Figure{})
+		q.Add(measure.NewWindowSecond(&other, measure.Figure{}))
 		c.WatchTimeline = q.WatchTimeline
 	}
 	all := p.faults(false, done(3, 4), done(7, 8))

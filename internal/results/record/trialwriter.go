@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +22,7 @@ const (
 	eventsFile   = "events.jsonl"
 	machinesFile = "machines.csv"
 	storesFile   = "stores.csv"
+	slotsFile    = "slots.jsonl" // only of a load with faults
 )
 
 // TrialWriter writes the folder of one trial. Its methods are safe for concurrent use. As with
@@ -37,6 +39,7 @@ type TrialWriter struct {
 	events     *lines
 	machines   *lines // nil until the first rows are written
 	stores     *lines // nil until the first row is written
+	slots      *lines // nil unless the load has faults
 	watchers   uint64 // number of watchers of each watched key; 0 if the timeline has no columns for watch events
 	begun      bool
 	base       time.Time // base time of the histogram log
@@ -64,7 +67,7 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	if err := os.Mkdir(tw.dir, folderMode); err != nil {
 		return nil, w.fail(writeError(tw.dir, err))
 	}
-	if err := tw.openFiles(); err != nil {
+	if err := tw.openFiles(len(c.Load.Faults) > 0); err != nil {
 		return nil, w.fail(errors.Join(err, tw.closeFiles()))
 	}
 	err := w.applyChange(func(r *Run) entry {
@@ -78,11 +81,16 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	return tw, nil
 }
 
-func (t *TrialWriter) openFiles() (err error) {
-	for _, f := range []struct {
+func (t *TrialWriter) openFiles(hasFaults bool) (err error) {
+	type openedFile struct {
 		to   **lines
 		name string
-	}{{&t.hlog, hlogFile}, {&t.timeline, timelineFile}, {&t.events, eventsFile}} {
+	}
+	all := []openedFile{{&t.hlog, hlogFile}, {&t.timeline, timelineFile}, {&t.events, eventsFile}}
+	if hasFaults {
+		all = append(all, openedFile{&t.slots, slotsFile})
+	}
+	for _, f := range all {
 		if *f.to, err = t.w.open.lines(filepath.Join(t.dir, f.name)); err != nil {
 			return err
 		}
@@ -141,11 +149,29 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 		if _, err := t.hlog.Write(t.buf); err != nil {
 			return err
 		}
+		row := rowOf(s, start, t.watchers, t.scratch)
 		if s.Phase == measure.Measured {
 			t.doneCounts.add(s)
+			if err := t.addSlots(s, row.P99); err != nil {
+				return err
+			}
 		}
-		return writeRows(t.timeline, cells(rowOf(s, start, t.watchers, t.scratch).written()))
+		return writeRows(t.timeline, cells(row.written()))
 	})
+}
+
+// addSlots adds a second of the window to slots.jsonl if the load has faults. p99 is the p99 of the
+// second's response times.
+func (t *TrialWriter) addSlots(s *measure.Second, p99 measure.Figure) error {
+	if t.slots == nil {
+		return nil
+	}
+	b, err := json.Marshal(measure.NewWindowSecond(s, p99))
+	if err != nil {
+		return fmt.Errorf("cannot record second %d: %w", s.Index, err)
+	}
+	_, err = t.slots.Write(append(b, '\n'))
+	return err
 }
 
 // DoneCounts returns counts of the operations that members served. It covers the seconds of the
@@ -242,7 +268,7 @@ func (t *TrialWriter) withLock(write func() error) error {
 }
 
 func (t *TrialWriter) closeFiles() (err error) {
-	for _, l := range []*lines{t.hlog, t.timeline, t.events, t.machines, t.stores} {
+	for _, l := range []*lines{t.hlog, t.timeline, t.events, t.machines, t.stores, t.slots} {
 		if l != nil {
 			err = errors.Join(err, l.close())
 		}

@@ -31,11 +31,10 @@ func faulty() *record.Run {
 		outage := float64(t.Number) + float64(t.Repeat)/10
 		killed := func(number int, what, role string, began float64) record.Fault {
 			return record.Fault{Number: number, Description: what, Action: "kill", ScheduledAt: began, BeganAt: new(began), HealedAt: new(began + 1), RecoveredAt: new(began + 1.5),
-				Member: "m1", Role: role, LongestGapBefore: new(0.004)}
+				Member: "m1", Role: role, Recovery: record.Recovery{LongestGapBefore: new(0.004)}}
 		}
 		leader, follower := killed(1, "kill leader for 1s", "leader", 1), killed(2, "kill follower for 1s", "follower", 3.4)
-		leader.Outage, leader.OutageStart = &outage, new(1.001)
-		leader.Recovery = record.Recovery{FirstFailureAt: new(1.01), Definite: 3, Indefinite: 4, ThroughputRecoveredAt: new(1 + outage), P99RecoveredAt: new(3.0),
+		leader.Recovery = record.Recovery{LongestGapBefore: new(0.004), Outage: &outage, OutageStart: new(1.001), FirstFailureAt: new(1.01), Definite: 3, Indefinite: 4, ThroughputRecoveredAt: new(1 + outage), P99RecoveredAt: new(3.0),
 			ByPart: []record.PartOutage{{Member: "m1", Outage: new(2.0), OutageStart: new(1.0)}, {Member: "m2"}}}
 		t.Faults = []record.Fault{leader, follower}
 		t.Events = []record.Event{{Time: noon.Add(3700 * time.Millisecond), Kind: "election", Member: "m2", Line: "x"}}

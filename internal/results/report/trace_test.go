@@ -20,7 +20,7 @@ func TestTraceHasTracksForEachTrial(t *testing.T) {
 	opened := start.Add(10 * time.Second)
 	trial.Opened, trial.Seconds = &opened, 5
 	trial.Faults = []record.Fault{
-		{Number: 1, Description: "kill leader", Member: "m1", BeganAt: new(1.0), HealedAt: new(2.5), Outage: new(0.4), OutageStart: new(1.1)},
+		{Number: 1, Description: "kill leader", Member: "m1", BeganAt: new(1.0), HealedAt: new(2.5), Recovery: record.Recovery{Outage: new(0.4), OutageStart: new(1.1)}},
 		{Number: 2, Description: "never done"},
 	}
 	trial.Events = []record.Event{

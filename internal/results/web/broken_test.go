@@ -17,7 +17,7 @@ func TestPageHasFaults(t *testing.T) {
 	for name, outages := range map[string][]float64{"outages": {1.5, 0.25}, "none": {0, 0}, "beyond all": {1e305, 1e-300}} {
 		run := opened(t, made{name: "faulty", seconds: 6, trials: 2}.record(t))
 		for i := range run.Trials {
-			f := record.Fault{Number: 1, Description: "kill leader for <b>1s", BeganAt: new(2.0), HealedAt: new(3.0), RecoveredAt: new(3.5), Member: "m1", Role: "leader", LongestGapBefore: new(0.004)}
+			f := record.Fault{Number: 1, Description: "kill leader for <b>1s", BeganAt: new(2.0), HealedAt: new(3.0), RecoveredAt: new(3.5), Member: "m1", Role: "leader", Recovery: record.Recovery{LongestGapBefore: new(0.004)}}
 			if outages[i] > 0 {
 				f.Outage, f.OutageStart = new(outages[i]), new(2.001)
 			}

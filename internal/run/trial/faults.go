@@ -8,7 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/fault"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -52,12 +51,6 @@ func (t *Trial) openAdmin(endpoints []string) (store.Admin, error) {
 // attribute determines which of the lost members, elections and failed operations were caused by
 // injected faults, and which had other causes. It stores the results in o.
 func (w *monitor) attribute(o *record.Observed, res *load.Result) {
-	record.FindOutages(w.faults, &w.window.pulse, res.Measured.Seconds)
-	names := map[uint64]string{}
-	for _, m := range o.Members {
-		names[uint64(m.ID)] = m.Name
-	}
-	record.FindRecovery(w.faults, &w.window.timeline, res.Measured.Seconds, w.t.Spec.Load.Arrival != scenario.Closed, func(member uint64) string { return names[member] })
 	o.Faults = w.faults
 	at := func(t time.Time) float64 { return t.Sub(res.Opened).Seconds() }
 	o.LostMembers = w.m.lost(func(t time.Time) bool { return record.InRecoveredFault(w.faults, at(t)) })

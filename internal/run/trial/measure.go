@@ -133,7 +133,7 @@ func (t *Trial) conclude(ctx context.Context, c *record.Conditions, w *monitor, 
 	observed.Members, observed.DoneCounts = memberList(&status, res.MemberByEndpoint), w.out.DoneCounts()
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	w.attribute(observed, res)
-	c.Notes = slices.Concat(c.Notes, w.notes(), note, answerNotes(res.Measured), record.OutageSentences(w.faults), observed.Replay.Notes())
+	c.Notes = slices.Concat(c.Notes, w.notes(), note, answerNotes(res.Measured), observed.Replay.Notes())
 	if t.NoSpace = w.outOfSpace(); t.NoSpace != nil {
 		c.Notes = append(c.Notes, "The load ended early: "+t.NoSpace.Error()+".")
 	}

@@ -61,8 +61,6 @@ type monitor struct {
 type windowStats struct {
 	failed   []uint64 // number of failed operations, by the second in which the operations were due
 	runWaits []int64  // by second: measure.Disturbance.RunWait
-	pulse    measure.Pulse
-	timeline measure.WindowTimeline
 }
 
 // failedCompactions contains the number of failed compactions and the first error.
@@ -100,16 +98,12 @@ func (w *monitor) second(s *measure.Second) {
 		w.window.failed[s.Index] += s.Failed()
 		w.window.runWaits = append(w.window.runWaits, slices.Repeat([]int64{0}, max(s.Index+1-len(w.window.runWaits), 0))...)
 		w.window.runWaits[s.Index] += s.Disturbance.RunWait
-		w.window.pulse.Add(s)
 	}
 	if w.t.OnSecond != nil {
 		w.t.OnSecond(s)
 	}
 
 	p99 := measure.Percentile(s.Response(w.secondBuffer), s.Failed(), 99)
-	if s.Phase == measure.Measured && len(w.t.Spec.Load.Faults) > 0 {
-		w.window.timeline.Add(s, p99)
-	}
 	w.mu.Lock()
 	w.lastP99, w.lastAt = 0, measure.Now()
 	if p99.Known {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -55,10 +56,22 @@ func (s *silent) longest(after int64) (longest int64) {
 	return longest
 }
 
-// runLoad runs a load on the server, and calls the function second for each one-second interval of
-// the window.
-func (s *silent) runLoad(t *testing.T, w *simulate.World, a *load.Assignment, second func(*measure.Second)) *load.Result {
+// faultInRecord runs a load on the server and records it with a fault that begins shortly before the
+// server is silent. It returns the fault as it is read from the run directory.
+func (s *silent) faultInRecord(t *testing.T, w *simulate.World, a *load.Assignment) *record.Fault {
 	t.Helper()
+	out, err := record.CreateAt(filepath.Join(t.TempDir(), "run"), time.Now(), record.Run{Name: "silence", Planned: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := record.Conditions{Number: 1, Name: "silence", Repeat: 1, Repeats: 1, Load: a.Load}
+	trial, err := out.Trial(c, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trial.Begin(measure.Measured, time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	worker := load.Local{World: w, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
 	res, err := load.Run(context.Background(), &worker, a, load.Reports{
 		OnPhaseChange: func(m load.PhaseChange) {
@@ -66,23 +79,36 @@ func (s *silent) runLoad(t *testing.T, w *simulate.World, a *load.Assignment, se
 				s.opened = w.Now()
 			}
 		},
-		Second: func(sec *measure.Second) {
-			if sec.Phase == measure.Measured {
-				second(sec)
+		Second: func(second *measure.Second) {
+			if second.Phase == measure.Measured {
+				if err := trial.Second(second); err != nil {
+					t.Error(err)
+				}
 			}
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res
+	observed := record.Observed{
+		Members: []record.Member{{ID: 1, Name: "m1"}},
+		Faults:  []record.Fault{{Number: 1, Description: "silence", BeganAt: new(s.faultBegan()), HealedAt: new(s.faultBegan()), RecoveredAt: new(s.faultBegan()), Member: "m1"}},
+	}
+	if err := trial.Finish(record.NewTrial(c, observed, res.Measured, nil, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Finish(record.Complete, "", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	run, err := record.Open(out.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &run.Trials[0].Faults[0]
 }
 
-// fault returns an injected fault that begins shortly before the server is silent.
-func (s *silent) fault() (began float64, faults []record.Fault) {
-	began = float64(s.from)/1e9 - 0.025
-	return began, []record.Fault{{Number: 1, Description: "silence", BeganAt: &began, HealedAt: &began, RecoveredAt: &began, Member: "m1"}}
-}
+// faultBegan returns the time at which the fault begins, in seconds after the start of the window.
+func (s *silent) faultBegan() float64 { return float64(s.from)/1e9 - 0.025 }
 
 // In the generator's records, outages between 3 and 3,000 ms are found with an error of at most 10
 // ms, whether they begin abruptly or with a slope. If the server was never silent, no outage is
@@ -107,17 +133,7 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 			Faults: []fault.Fault{{Kind: fault.Pause, At: time.Duration(s.from), Duration: time.Millisecond}},
 		}
 		w := simulate.New(1, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(i + n + 1)} })
-		var p measure.Pulse
-		var c measure.WindowTimeline
-		whole := measure.NewHistogram()
-		res := s.runLoad(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1"}}, func(sec *measure.Second) {
-			p.Add(sec)
-			c.Add(sec, measure.Percentile(sec.Response(whole), sec.Failed(), 99))
-		})
-		began, faults := s.fault()
-		record.FindOutages(faults, &p, res.Measured.Seconds)
-		record.FindRecovery(faults, &c, res.Measured.Seconds, true, func(uint64) string { return "m1" })
-		f := faults[0]
+		f, began := s.faultInRecord(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1"}}), s.faultBegan()
 		if length == 0 {
 			if f.Outage != nil || f.FirstFailureAt != nil || f.ThroughputRecoveredAt == nil || *f.ThroughputRecoveredAt != began {
 				t.Errorf("without a silence there is %+v", f)
@@ -176,16 +192,7 @@ func TestFindsOutagesOfClients(t *testing.T) {
 			Faults: []fault.Fault{{Kind: fault.Pause, At: time.Duration(s.from), Duration: time.Millisecond}},
 		}
 		w := simulate.New(2, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(n + 1)} })
-		var c measure.WindowTimeline
-		var p measure.Pulse
-		res := s.runLoad(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}, func(sec *measure.Second) {
-			p.Add(sec)
-			c.Add(sec, measure.Figure{})
-		})
-		_, faults := s.fault()
-		record.FindOutages(faults, &p, res.Measured.Seconds)
-		record.FindRecovery(faults, &c, res.Measured.Seconds, false, func(uint64) string { return "" })
-		got := faults[0].Clients
+		got := s.faultInRecord(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}).Clients
 		if got == nil || got.Clients != 12 || got.Median != 0 || math.Abs(got.Worst-min(float64(length)/1e3, 2.5)) > 0.010 || (got.UnfinishedOutages == 4) != (length > 2500) {
 			t.Errorf("of a silence of %d ms at one of three members it says %+v", length, got)
 		}

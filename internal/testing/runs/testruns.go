@@ -272,7 +272,7 @@ func (m *maker) second(shard, index int) *measure.Second {
 	s.Outcomes[kv.OK], s.Keys = s.Due, s.Due
 	s.BytesIn, s.BytesOut = 300*s.Due, 200*s.Due
 	for ms := range 1000 {
-		s.Alive[ms>>6] |= 1 << (ms & 63)
+		s.Alive.Add(int64(ms) * 1_000_000)
 	}
 	return s
 }

@@ -18,7 +18,7 @@ func memberEvent(after time.Duration, member string, kind stores.SignalKind, too
 }
 
 func fault(began, healed, ready float64) record.Fault {
-	return record.Fault{Number: 1, Description: "pause leader for 5s", Action: "pause", BeganAt: &began, HealedAt: &healed, RecoveredAt: &ready, Member: "m1", Role: "leader", LongestGapBefore: new(0.01)}
+	return record.Fault{Number: 1, Description: "pause leader for 5s", Action: "pause", BeganAt: &began, HealedAt: &healed, RecoveredAt: &ready, Member: "m1", Role: "leader", Recovery: record.Recovery{LongestGapBefore: new(0.01)}}
 }
 
 // broken returns a row of trials, each with two faults. The first fault causes the given outages,
