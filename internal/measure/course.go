@@ -6,8 +6,10 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 type WindowTimeline struct {
 	// Completed contains the milliseconds in which at least one operation was done.
 	Completed Pulse
-	// Done, Definite and Indefinite are the counts from SlotDetail, for each slot of the window.
-	Done, Definite, Indefinite []uint32
+	// Done contains SlotDetail.Done for each slot of the window.
+	Done []uint32
+	// Failures contains the failures of all operations that were due in the window.
+	Failures []WindowFailures
 	// Members contains one pulse of the successes for each member that replied (0 if unknown).
 	// Operations contains one pulse for each kind of operation.
 	Members    map[uint64]*Pulse
@@ -22,6 +24,13 @@ type WindowTimeline struct {
 	WaitsTruncated bool
 	// WatchTimeline is nil if watchers received no events and the load noticed no ended lease.
 	WatchTimeline *WatchTimeline
+}
+
+// WindowFailures is like Failures. Due and End are numbers of slots in the window. End can be after
+// the window.
+type WindowFailures struct {
+	Due, End             int
+	Definite, Indefinite uint64
 }
 
 // ClientGap is a period in which a single client had no success.
@@ -40,9 +49,7 @@ type OperationKey struct {
 func (c *WindowTimeline) Add(s *WindowSecond) {
 	for len(c.P99) <= s.Index {
 		c.P99 = append(c.P99, Figure{})
-		for _, counts := range []*[]uint32{&c.Done, &c.Definite, &c.Indefinite} {
-			*counts = append(*counts, make([]uint32, Slots)...)
-		}
+		c.Done = append(c.Done, make([]uint32, Slots)...)
 	}
 	c.P99[s.Index] = s.p99()
 	c.Completed.add(s.Index, &s.Completed)
@@ -64,8 +71,9 @@ func (c *WindowTimeline) Add(s *WindowSecond) {
 	c.WaitsTruncated = c.WaitsTruncated || s.WaitsTruncated
 	at := s.Index * Slots
 	copy(c.Done[at:], s.Done[:])
-	copy(c.Definite[at:], s.Definite[:])
-	copy(c.Indefinite[at:], s.Indefinite[:])
+	for _, f := range s.Failures {
+		c.Failures = append(c.Failures, WindowFailures{Due: at + int(f.Slot), End: at + int(f.End), Definite: uint64(f.Definite), Indefinite: uint64(f.Indefinite)})
+	}
 	if c.Members == nil {
 		c.Members, c.Operations = map[uint64]*Pulse{}, map[OperationKey]*Pulse{}
 	}

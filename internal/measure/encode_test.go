@@ -20,7 +20,8 @@ func filled(r *rand.Rand, cells, perCell int) *Second {
 	s.SlotDetail = &SlotDetail{}
 	for range r.IntN(20) {
 		of := Series{Kind: kv.Kind(r.IntN(int(kv.NumKinds))), Consistency: kv.Local, Member: r.Uint64N(3)}
-		s.SlotDetail.CountOperation(&of, kv.Outcome(r.IntN(int(kv.NumOutcomes))), r.Int64N(1e9))
+		s.SlotDetail.CountSuccess(&of, r.Int64N(1e9))
+		s.SlotDetail.CountFailure(of.Kind, kv.Outcome(r.IntN(int(kv.NumOutcomes))), r.Int64N(1e9), r.Int64N(1e10))
 		s.SlotDetail.AddWait(r.Uint32(), r.Int64N(1e12), r.Int64N(1e9))
 		s.SlotDetail.CountEvent(r.Int64N(1e12)-1e8, r.Int64N(1e9))
 		s.SlotDetail.CountMissing(r.Uint32N(3), r.Uint32N(3), r.Int64N(1e9))

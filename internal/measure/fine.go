@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -18,17 +19,16 @@ const (
 // return any number of member IDs.
 const maxGroups = 64
 
-// SlotDetail contains the times at which operations ended within one second of a load with faults.
+// SlotDetail contains the times at which operations succeeded within one second of a load with
+// faults, and the failures of the operations that were due in this second.
 //
 // Example: an operation that succeeds 234 ms after the start of the second is counted in Done[23].
 // It also sets bit 234 of Alive in its group.
 type SlotDetail struct {
-	// Done counts successes. Indefinite counts failed writes that the store may have executed.
-	// Definite counts all other errors, including those of reads.
-	Done       [Slots]uint32 `json:"successes,omitzero"`
-	Definite   [Slots]uint32 `json:"errors_definite,omitzero"`
-	Indefinite [Slots]uint32 `json:"errors_indefinite,omitzero"`
-	Groups     []Group       `json:"groups,omitempty"`
+	Done   [Slots]uint32 `json:"successes,omitzero"`
+	Groups []Group       `json:"groups,omitempty"`
+	// Failures are sorted by Slot and End.
+	Failures []Failures `json:"failures,omitempty"`
 	// Waits lists the periods of at least MinWait in which a client of a closed loop had no
 	// success, if they ended in this second. WaitsTruncated is set if the number of such periods
 	// exceeded maxWaits.
@@ -44,6 +44,22 @@ const (
 	MinWait  = 100
 	maxWaits = 1 << 13
 )
+
+// maxFailures is the maximum number of Failures that are recorded per second. A second in which more
+// pairs of slots occur counts some of its failures in the pair before.
+const maxFailures = 1 << 13
+
+// Failures counts the operations that were due in one slot and failed in one slot. Indefinite counts
+// the writes among them that the store may have executed. Definite counts all others, including
+// reads.
+type Failures struct {
+	Slot uint8 `json:"slot"` // slot of this second in which the operations were due
+	// End is the slot in which the operations failed. It is counted from the start of this second,
+	// but may be in a later second.
+	End        uint32 `json:"end_slot"`
+	Definite   uint32 `json:"definite,omitempty"`
+	Indefinite uint32 `json:"indefinite,omitempty"`
+}
 
 // Wait is a period in which a single client had no success.
 type Wait struct {
@@ -62,19 +78,42 @@ type Group struct {
 	Alive       Milliseconds
 }
 
-// CountOperation counts an operation that ended `at` nanoseconds after the start of the second.
-func (f *SlotDetail) CountOperation(s *Series, o kv.Outcome, at int64) {
+// CountSuccess counts an operation that succeeded `at` nanoseconds after the start of the second.
+func (f *SlotDetail) CountSuccess(s *Series, at int64) {
 	_, slot := msAndSlot(at)
-	switch {
-	case !o.Failed():
-		f.Done[slot]++
-		g := f.group(Group{Kind: s.Kind, Consistency: s.Consistency, Member: s.Member})
-		g.Alive.Add(at)
-	case o.Definite() || !s.Kind.Writes():
-		f.Definite[slot]++
-	default:
-		f.Indefinite[slot]++
+	f.Done[slot]++
+	g := f.group(Group{Kind: s.Kind, Consistency: s.Consistency, Member: s.Member})
+	g.Alive.Add(at)
+}
+
+// CountFailure counts an operation that was due in this second and failed. `due` and `end` are the
+// times at which it was due and failed, in nanoseconds since the start of the second.
+func (f *SlotDetail) CountFailure(k kv.Kind, o kv.Outcome, due, end int64) {
+	_, slot := msAndSlot(due)
+	failed := Failures{Slot: uint8(slot), End: uint32(min(max(end/(1_000_000*SlotLength), int64(slot)), math.MaxUint32))} // #nosec G115 -- bounded
+	if o.Definite() || !k.Writes() {
+		failed.Definite = 1
+	} else {
+		failed.Indefinite = 1
 	}
+	f.addFailures(failed)
+}
+
+// addFailures adds failures. It keeps the entries sorted, so that the result does not depend on the
+// order in which records are merged.
+func (f *SlotDetail) addFailures(added Failures) {
+	at, exists := slices.BinarySearchFunc(f.Failures, added, func(a, b Failures) int {
+		return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.End, b.End))
+	})
+	if !exists && len(f.Failures) < maxFailures {
+		f.Failures = slices.Insert(f.Failures, at, added)
+		return
+	}
+	if !exists {
+		at = max(at-1, 0)
+	}
+	f.Failures[at].Definite += added.Definite
+	f.Failures[at].Indefinite += added.Indefinite
 }
 
 // AddWait records a period of `length` nanoseconds in which one client had no success, and which
@@ -125,8 +164,9 @@ func (f *SlotDetail) group(key Group) *Group {
 func (f *SlotDetail) merge(o *SlotDetail) {
 	for i := range f.Done {
 		f.Done[i] += o.Done[i]
-		f.Definite[i] += o.Definite[i]
-		f.Indefinite[i] += o.Indefinite[i]
+	}
+	for _, failed := range o.Failures {
+		f.addFailures(failed)
 	}
 	for i := range o.Groups {
 		to := f.group(o.Groups[i])
@@ -313,11 +353,13 @@ func (c *coder) slotDetail(detail **SlotDetail) {
 		return
 	}
 	f := *detail
-	for _, counts := range []*[Slots]uint32{&f.Done, &f.Definite, &f.Indefinite} {
-		for i := range counts {
-			codeSmall(c, 1<<32-1, &counts[i])
-		}
+	for i := range f.Done {
+		codeSmall(c, 1<<32-1, &f.Done[i])
 	}
+	codeList(c, &f.Failures, maxFailures, func(failed *Failures) {
+		codeSmall(c, Slots-1, &failed.Slot)
+		codeSmall(c, 1<<32-1, &failed.End, &failed.Definite, &failed.Indefinite)
+	})
 	codeList(c, &f.Groups, maxGroups+uint64(kv.NumKinds)*uint64(kv.NumConsistencies), func(g *Group) {
 		codeSmall(c, uint64(kv.NumKinds-1), &g.Kind)
 		codeSmall(c, uint64(kv.NumConsistencies-1), &g.Consistency)

@@ -154,7 +154,8 @@ func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 		acc.Keys += uint64(max(ev.Count, 0))
 	}
 	if l.cfg.RecordSlotDetail {
-		l.recordSlotDetail(sl, &series, outcome, ev, now)
+		l.clock.recordSlotSuccess(&series, now)
+		l.noteLeaseReply(sl, ev, now)
 	}
 }
 
@@ -167,13 +168,13 @@ func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	l.secs.recordFailure(acc, &series, outcome, now-sl.due)
 	l.keepErrorText(outcome, ev.Text)
 	if l.cfg.RecordSlotDetail {
-		l.recordSlotDetail(sl, &series, outcome, ev, now)
+		acc.slotDetail().CountFailure(series.Kind, outcome, sl.due-acc.start, now-acc.start)
+		l.noteLeaseReply(sl, ev, now)
 	}
 }
 
-// recordSlotDetail records an outcome and its time within the current second (measure.SlotDetail).
-func (l *Loop) recordSlotDetail(sl *slot, series *measure.Series, outcome kv.Outcome, ev *store.Event, now int64) {
-	l.clock.recordSlotDetail(series, outcome, now)
+// noteLeaseReply passes the reply to a keep-alive to the record of ended leases.
+func (l *Loop) noteLeaseReply(sl *slot, ev *store.Event, now int64) {
 	if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseNumber != nil {
 		l.leases.noteReply(l.cfg.LeaseNumber(sl.n, l.sessionNumber(sl)), sl.sent, now, ev, l.clock.current)
 	}

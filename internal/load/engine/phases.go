@@ -31,11 +31,9 @@ func (c *clockwork) countCompletion(kind kv.Kind, at int64) {
 	s.Alive.Add(at - s.start)
 }
 
-// recordSlotDetail records the outcome of an operation and its time within the current second.
-func (c *clockwork) recordSlotDetail(series *measure.Series, o kv.Outcome, at int64) {
-	s := c.current
-	if s == nil {
-		return
+// recordSlotSuccess records the time of a success within the current second.
+func (c *clockwork) recordSlotSuccess(series *measure.Series, at int64) {
+	if s := c.current; s != nil {
+		s.slotDetail().CountSuccess(series, at-s.start)
 	}
-	s.slotDetail().CountOperation(series, o, at-s.start)
 }

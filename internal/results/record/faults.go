@@ -75,12 +75,12 @@ type Recovery struct {
 	// OutageUnfinished is set if the outage had not ended at the next fault or the end of the
 	// window. The true length of the outage is then greater than Outage.
 	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
-	// FirstFailureAt is the time of the first failed operation, to 10 ms. It is null if no
-	// operation failed.
+	// FirstFailureAt is the time of the first failure that the fault caused, to 10 ms. It is null if
+	// the fault caused no failure; see countFailures.
 	FirstFailureAt *float64 `json:"first_failure_seconds,omitempty"`
-	// Definite is the number of errors after which it is certain that no write was executed. It
-	// includes the errors of reads. Indefinite is the number of failed writes that may have been
-	// executed.
+	// Definite is the number of these failures after which it is certain that no write was executed.
+	// It includes the failures of reads. Indefinite is the number of failed writes that may have
+	// been executed.
 	Definite   uint64 `json:"errors_definite,omitempty"`
 	Indefinite uint64 `json:"errors_indefinite,omitempty"`
 	// ThroughputRecoveredAt is the time at which throughput had recovered. After this time, every

@@ -164,7 +164,8 @@ func FuzzSlots(f *testing.F) {
 	watch.CountEvent(250e6, 7e6)
 	watch.AddLeaseEnd(9, true, 5e6)
 	watch.AddWait(3, 200e6, 8e6)
-	watch.CountOperation(&measure.Series{Kind: kv.Get, Consistency: kv.Local, Member: 7}, kv.OK, 9e6)
+	watch.CountSuccess(&measure.Series{Kind: kv.Get, Consistency: kv.Local, Member: 7}, 9e6)
+	watch.CountFailure(kv.Put, kv.TimedOut, 9e6, 5e9)
 	var whole []byte
 	for i, s := range []measure.Second{{}, {SlotDetail: watch}} {
 		s.Index = i

@@ -96,14 +96,19 @@ func findOutages(all []Fault, p *measure.Pulse, window float64) {
 // findOutages. open reports whether the load is an open loop. The function `name` returns the name
 // of the member with the given number, or "" if the member has no name.
 func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
-	since := 0.0
+	since, unfinished := 0.0, false
+	var begun []begunFault
 	for i := range all {
 		f := &all[i]
 		if !f.Injected() || *f.BeganAt >= window {
 			continue
 		}
 		until := nextFaultTime(all, i, window)
-		f.countFailures(c, until)
+		began := begunFault{f, int(*f.BeganAt * slotsPerSecond), slot(since)}
+		if unfinished {
+			began.since = began.began
+		}
+		begun, unfinished = append(begun, began), f.OutageUnfinished
 		f.ByPart = partOutages(c, since, *f.BeganAt, until, name)
 		f.Clients = clientOutages(c, since, *f.BeganAt, until)
 		f.findWatchEffects(c.WatchTimeline, since, until)
@@ -124,6 +129,7 @@ func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 		}
 		since = max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt))
 	}
+	countFailures(begun, c.Failures)
 }
 
 const slotsPerSecond = measure.Slots
@@ -141,17 +147,35 @@ func nextFaultTime(all []Fault, i int, window float64) float64 {
 	return window
 }
 
-// countFailures sets FirstFailureAt and counts the failures. It begins with the slot in which the
-// fault began.
-func (f *Fault) countFailures(c *measure.WindowTimeline, until float64) {
-	first := int(*f.BeganAt * slotsPerSecond)
-	for at := first; at < min(int(until*slotsPerSecond), len(c.Done)); at++ {
-		n := uint64(c.Definite[at]) + uint64(c.Indefinite[at])
-		if n > 0 && f.FirstFailureAt == nil {
-			f.FirstFailureAt = new(max(float64(at)/slotsPerSecond, *f.BeganAt))
+// begunFault is a fault that was injected. began is the slot in which it began. Before the slot
+// `since`, the load was still affected by earlier faults.
+type begunFault struct {
+	*Fault
+	began, since int
+}
+
+// countFailures counts each failure with the fault that caused it, and sets FirstFailureAt. A failure
+// is due to the last fault that had begun when the operation failed. An exception is an operation
+// that was due before this fault began, while an earlier fault still had effects: its failure is due
+// to the earlier fault.
+//
+// Example: a leader is killed at 2 s, and the load has recovered at 4 s. An operation that was due at
+// 3 s reaches its timeout at 8 s. A fault that began at 6 s did not cause this failure.
+func countFailures(all []begunFault, failures []measure.WindowFailures) {
+	for _, failed := range failures {
+		i := len(all) - 1
+		for i >= 0 && (failed.End < all[i].began || i > 0 && failed.Due < min(all[i].began, all[i].since)) {
+			i--
 		}
-		f.Definite += uint64(c.Definite[at])
-		f.Indefinite += uint64(c.Indefinite[at])
+		if i < 0 {
+			continue
+		}
+		f := &all[i]
+		f.Definite += failed.Definite
+		f.Indefinite += failed.Indefinite
+		if at := max(float64(failed.End)/slotsPerSecond, *f.BeganAt); f.FirstFailureAt == nil || at < *f.FirstFailureAt {
+			f.FirstFailureAt = &at
+		}
 	}
 }
 

@@ -40,7 +40,11 @@ func play(seed uint64, seconds int, rate func(ms, member int) float64, fails fun
 					} else {
 						s.Alive.Add(int64(ms) * 1_000_000)
 					}
-					s.SlotDetail.CountOperation(&series, outcome, int64(ms)*1_000_000+500)
+					if ns := int64(ms)*1_000_000 + 500; outcome.Failed() {
+						s.SlotDetail.CountFailure(series.Kind, outcome, ns, ns)
+					} else {
+						s.SlotDetail.CountSuccess(&series, ns)
+					}
 				}
 			}
 		}
@@ -134,6 +138,50 @@ func TestFailuresDuringAFault(t *testing.T) {
 		t.Errorf("it is %d definite, %d indefinite, outage %v", f.Definite, f.Indefinite, orNaN(f.Outage))
 	}
 	isKnown(t, "p99 back", f.P99RecoveredAt, 5, 0)
+}
+
+// A failure counts with the fault that caused it. If an operation reaches its timeout after the next
+// fault has begun, its failure counts with the fault during which it was due. Every failure after the
+// start of the first fault counts exactly once.
+func TestFailuresCountWithTheirFault(t *testing.T) {
+	begun := func() []begunFault {
+		return []begunFault{{&Fault{BeganAt: new(2.0)}, 200, 0}, {&Fault{BeganAt: new(6.0)}, 600, 400}, {&Fault{BeganAt: new(9.0)}, 900, 900}}
+	}
+	for _, tt := range []struct{ due, end, fault int }{
+		{100, 150, -1}, // before the first fault
+		{100, 210, 0},  // in flight when the first fault began
+		{300, 310, 0},  // during the first fault
+		{300, 800, 0},  // its timeout ends after the second fault began
+		{450, 610, 1},  // in flight when the second fault began; the first fault had no more effects
+		{650, 2000, 1}, // after the third fault began, which the second fault's effects outlasted
+		{300, 2000, 0}, // due during the first fault
+		{950, 1200, 2}, // after the window
+	} {
+		all := begun()
+		countFailures(all, []measure.WindowFailures{{Due: tt.due, End: tt.end, Definite: 1, Indefinite: 2}})
+		for i, f := range all {
+			if counts := f.Definite == 1 && f.Indefinite == 2 && f.FirstFailureAt != nil && *f.FirstFailureAt == float64(tt.end)/100; counts != (i == tt.fault) || f.Definite > 0 != counts {
+				t.Errorf("a failure at %d that was due at %d: fault %d has %+v", tt.end, tt.due, i, f.Recovery)
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(11, 12))
+	all, total := begun(), uint64(0)
+	for range 1000 {
+		due := r.IntN(1200)
+		failed := measure.WindowFailures{Due: due, End: due + r.IntN(700), Definite: r.Uint64N(3), Indefinite: r.Uint64N(3)}
+		if failed.End >= 200 {
+			total += failed.Definite + failed.Indefinite
+		}
+		countFailures(all, []measure.WindowFailures{failed})
+	}
+	counted := uint64(0)
+	for _, f := range all {
+		counted += f.Definite + f.Indefinite
+	}
+	if counted != total {
+		t.Errorf("%d of %d failures were counted", counted, total)
+	}
 }
 
 // If a fault causes no outage, none is reported, and throughput counts as recovered at the start of
