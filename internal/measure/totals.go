@@ -1,6 +1,10 @@
 package measure
 
-import "github.com/quorumbench/quorumbench/internal/kv"
+import (
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
 
 // Totals holds the merged measurements of a whole phase.
 type Totals struct {
@@ -57,6 +61,20 @@ func (t *Totals) Succeeded() (n uint64) {
 
 // Failed returns how many of the due operations failed.
 func (t *Totals) Failed() uint64 { return t.Due - t.Succeeded() }
+
+// Workers returns the parts of the workers that generated the load. It returns nil if a single
+// worker generated the load and was not lost.
+func (t *Totals) Workers() []Part {
+	if len(t.Parts) < 2 && !t.HasLostWorker() {
+		return nil
+	}
+	return t.Parts
+}
+
+// HasLostWorker reports whether a worker was lost before the load ended.
+func (t *Totals) HasLostWorker() bool {
+	return slices.ContainsFunc(t.Parts, func(p Part) bool { return p.Lost != "" })
+}
 
 // MergedCell merges all cells into one cell, which contains the times of all successes and errors.
 func (t *Totals) MergedCell() *Cell {

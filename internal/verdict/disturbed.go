@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -30,23 +31,24 @@ const (
 )
 
 // isMajorCause reports whether a cause took a large amount of time from the generator's event
-// loops: more than half as much time as the largest cause. PausedNS includes RunDelayNS, which
+// loops: more than half as much time as the largest cause. Paused includes RunDelay, which
 // includes ThrottledNS, so isMajorCause subtracts the included times. The process was stopped for
 // the remaining paused time or, if longer, for the longest single pause.
 func (f *Figures) isMajorCause(c cause) bool {
-	stolen := f.StolenShare * f.Seconds * 1e9
+	m := f.Measured
+	stolen := f.StolenShare * m.Seconds * 1e9
 	times := map[cause]float64{
 		throttledCause: float64(f.ThrottledNS),
-		cpuWaitCause:   float64(f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS)),
+		cpuWaitCause:   float64(m.RunDelay - min(f.ThrottledNS, m.RunDelay)),
 		stealCause:     stolen,
-		stoppedCause:   math.Max(float64(min(f.LongestPauseNS, f.PausedNS)), float64(f.PausedNS-f.RunDelayNS)-stolen),
+		stoppedCause:   math.Max(float64(min(m.LongestPause, m.Paused)), float64(m.Paused-m.RunDelay)-stolen),
 	}
 	largest := 0.0
 	for _, ns := range times {
 		largest = math.Max(largest, ns)
 	}
-	threshold := math.Max(largest/2, 1e-3*f.Seconds*1e9) // no cause explains less
-	busy := f.busyShare() > MinBusy && float64(f.LoopCPUNS) > largest
+	threshold := math.Max(largest/2, 1e-3*m.Seconds*1e9) // no cause explains less
+	busy := f.busyShare() > MinBusy && float64(m.LoopCPU) > largest
 	switch c {
 	case busyCause:
 		return busy
@@ -58,10 +60,10 @@ func (f *Figures) isMajorCause(c cause) bool {
 
 // busyShare returns the fraction of the window during which the loops worked.
 func (f *Figures) busyShare() float64 {
-	if f.Loops <= 0 || f.Seconds <= 0 {
+	if f.Loops <= 0 || f.Measured.Seconds <= 0 {
 		return 0
 	}
-	return float64(f.LoopCPUNS) / (float64(f.Loops) * f.Seconds * 1e9)
+	return float64(f.Measured.LoopCPU) / (float64(f.Loops) * f.Measured.Seconds * 1e9)
 }
 
 // generatorText returns the words for the load generator in a message. They name the generator's
@@ -89,14 +91,15 @@ func R5GeneratorPaused(f *Figures) finding {
 		return noFinding()
 	}
 	return f.judgeEffect(f.generatorEffect(), "%s was paused for %s in total%s, and for up to %s at once: %s",
-		f.generatorText(), text.Duration(float64(f.PausedNS)), f.loopCountText(), text.Duration(float64(f.LongestPauseNS)), f.stopReason())
+		f.generatorText(), text.Duration(float64(f.Measured.Paused)), f.loopCountText(), text.Duration(float64(f.Measured.LongestPause)), f.stopReason())
 }
 
 // stopReason returns the probable reason why the generator's threads did not run. The system
 // measures run queue wait and CPU steal. Neither includes the time during which a program was
 // stopped or waited for a memory page.
 func (f *Figures) stopReason() string {
-	if queued := f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS); 2*queued >= min(f.PausedNS, f.LongestPauseNS) {
+	m := f.Measured
+	if queued := m.RunDelay - min(f.ThrottledNS, m.RunDelay); 2*queued >= min(m.Paused, m.LongestPause) {
 		return fmt.Sprintf("its threads waited %s for a CPU while other programs ran (low priority, or all CPUs busy)", text.Duration(float64(queued)))
 	}
 	return "the process was stopped, or the hypervisor withheld the CPU"
@@ -129,7 +132,7 @@ func R7GeneratorStarved(f *Figures) finding {
 		return noFinding()
 	}
 	return f.judgeEffect(f.generatorEffect(), "the threads of %s waited for a CPU for %s of the window",
-		f.generatorText(), text.Share(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)))
+		f.generatorText(), text.Share(float64(f.Measured.RunDelay)/(float64(max(f.Loops, 1))*f.Measured.Seconds*1e9)))
 }
 
 // R8GeneratorLate reports that the generator sent operations or read responses late.
@@ -137,8 +140,8 @@ func R8GeneratorLate(f *Figures) finding {
 	if !f.isMajorCause(unknownCause) {
 		return noFinding()
 	}
-	if f.OpenLoop && f.GeneratorLatenessP99NS > 0 { // the p99 of a single worker is not known
-		return f.judgeEffect(f.generatorEffect(), "%s sent operations late (p99 %s) or read responses late", f.generatorText(), text.Duration(f.GeneratorLatenessP99NS))
+	if late := measure.Percentile(f.Measured.Disturbance.OwnDelay, 0, 99); f.OpenLoop && late.NS > 0 { // the p99 of a single worker is not known
+		return f.judgeEffect(f.generatorEffect(), "%s sent operations late (p99 %s) or read responses late", f.generatorText(), text.Duration(late.NS))
 	}
 	return f.judgeEffect(f.generatorEffect(), "%s sent operations or read responses late (on average %s per operation)", f.generatorText(), text.Duration(f.Added.MeanNS))
 }
@@ -168,7 +171,7 @@ func R10CPUSteal(f *Figures) finding {
 		share = f.StolenShare / (f.BusyShare + f.StolenShare)
 	}
 	if f.MembersOnMachine {
-		by := f.missingCPUEffect(missingCPU{share, timeWithoutCPU(f.StolenShare, f.Processors), f.MembersBusy, float64(f.LongestPauseNS)})
+		by := f.missingCPUEffect(missingCPU{share, timeWithoutCPU(f.StolenShare, f.Processors), f.MembersBusy, float64(f.Measured.LongestPause)})
 		e = e.union(by)
 	}
 	return f.judgeEffect(e, "the hypervisor withheld %s of the CPU time that programs needed", text.Share(share))
@@ -194,6 +197,6 @@ func R23OtherPrograms(f *Figures) finding {
 		return noFinding()
 	}
 	share := f.ForeignShare * math.Min(f.BusyShare+f.StolenShare, 1)
-	e := f.missingCPUEffect(missingCPU{share, share, f.MembersBusy, float64(f.LongestPauseNS)})
+	e := f.missingCPUEffect(missingCPU{share, share, f.MembersBusy, float64(f.Measured.LongestPause)})
 	return f.judgeEffect(e, "other programs used %s of the machine's CPU time", text.Share(f.ForeignShare))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
@@ -18,14 +19,14 @@ func TestStateOfEachFigure(t *testing.T) {
 		suspect []string // of every
 	}{
 		{"nothing", func(*Figures) {}, nil},
-		{"a stop that moves p99 and beyond", func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.3) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
-		{"a stop that moves throughput", func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0.2, 0, 0) }, []string{"ops"}},
+		{"a stop that moves p99 and beyond", func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.3) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
+		{"a stop that moves throughput", func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0.2, 0, 0) }, []string{"ops"}},
 		{"a stop that moves only p90", func(f *Figures) {
-			f.PausedNS, f.Added.Sampled.Percentiles[4].NS = 3e9, 40e6
+			f.Measured.Paused, f.Added.Sampled.Percentiles[4].NS = 3e9, 40e6
 		}, []string{"p90"}},
 		{"few operations", func(f *Figures) { *f = openLoop(999, 0) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
-		{"a lost event", func(f *Figures) { f.Events.Expected, f.Events.Lost = 1000, 1 }, []string{"watch-p99"}},
-		{"a member too many", func(f *Figures) { f.Unattributed = 1 }, []string{}},
+		{"a lost event", func(f *Figures) { f.Measured.Watching.Expected, f.Measured.Watching.Lost = 1000, 1 }, []string{"watch-p99"}},
+		{"a member too many", func(f *Figures) { f.Measured.Unattributed = 1 }, []string{}},
 		{"a clock that was set", func(f *Figures) { f.Hosts = []Host{{Name: "b", ClockChanges: 1}} }, []string{}},
 		{"a lost member", func(f *Figures) { f.LostMembers = []string{"m2"} }, every},
 		{"an election", func(f *Figures) { f.TermChanges = 1 }, every},
@@ -33,7 +34,7 @@ func TestStateOfEachFigure(t *testing.T) {
 		{"other programs during a closed loop", func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersOnMachine = 0.33, 1, true },
 			slices.DeleteFunc(slices.Clone(every), func(name string) bool { return name == "watch-p99" || name == "errors" })},
 		{"p99 and beyond, and a lost event", func(f *Figures) {
-			f.PausedNS, f.Added, f.Events.Expected, f.Events.Lost = 3e9, added(0, 0, 0.3), 1000, 1
+			f.Measured.Paused, f.Added, f.Measured.Watching.Expected, f.Measured.Watching.Lost = 3e9, added(0, 0, 0.3), 1000, 1
 		}, []string{"p99", "p99.9", "max", "p97", "response-p99", "watch-p99"}},
 	} {
 		f := good()
@@ -49,7 +50,8 @@ func TestStateOfEachFigure(t *testing.T) {
 		}
 	}
 	f := good()
-	f.WrongResponses, f.PausedNS, f.Added = 1, 3e9, added(0, 0, 0.3)
+	exchange(&f, kv.WrongResponse, 1)
+	f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.3)
 	if v := Judge(f); v.FigureState("ops") != Invalid || v.FigureState("p99") != Invalid {
 		t.Errorf("figures are valid despite a wrong response: %+v", v)
 	}

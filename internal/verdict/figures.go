@@ -3,51 +3,31 @@ package verdict
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Figures holds all inputs of the rules. Times are in nanoseconds. An unknown figure is 0. A rule
-// that needs an unknown figure reports nothing.
+// Figures holds all inputs of the rules: the totals that the load generator measured, the
+// conditions of the load, and observations of the cluster and the machines. Times are in
+// nanoseconds. An unknown figure is 0. A rule that needs an unknown figure reports nothing.
 type Figures struct {
-	// The window.
-	OpenLoop    bool
-	Interrupted bool
-	Seconds     float64 // its length
+	// Measured holds the totals of the window. Warmup holds those of the warm-up, or is nil if they
+	// are unknown. Merged contains all cells of Measured, merged into one.
+	Measured, Warmup *measure.Totals
+	Merged           *measure.Cell
+	// DoneEachSecond lists, for each second of the window, how many operations succeeded in it.
+	DoneEachSecond []uint64
+	OpenLoop       bool
+	Interrupted    bool // the window was interrupted
 
-	// Operations due in the window.
-	Due            uint64
-	Succeeded      uint64            // operations that ended without an error
-	Failed         uint64            // operations that ended with an error
-	FailedByKind   map[string]uint64 // errors by kind; may be nil
-	Timed          uint64            // operations in the histograms, successes and errors
-	Misses         uint64
-	EmptyKinds     []string // kinds whose operations found no key at all, with the number of operations, for example "7 get"
-	WrongResponses uint64   // includes the warm-up
-	Unattributed   uint64   // operations of members and terms beyond measure.MaxReported; includes the warm-up
-	// Done counts the operations that succeeded inside the window, even if they were due before it.
-	Done uint64
-	// Halves describes the two halves of the window. Each half is a whole number of seconds long.
-	Halves [2]Half
-
-	// Times from the moment when an operation was due until it was done, for successes and errors
-	// together.
-	TotalNS float64 // their sum
-	// LongestNS is the longest of these times. It includes operations in flight when the window
-	// opened.
-	LongestNS float64
-	// ServiceP50NS and Response cover successes only.
-	ServiceP50NS float64
-	Response     measure.Summary
-	// Headline holds the times that the report prints first. They include failed operations. If
-	// Headline is empty, the rules assume that reports print all figures.
-	Headline measure.Summary
-	// Quantile returns percentile p of the times that Headline summarizes, in nanoseconds, or 0 if
-	// that percentile is unknown. Quantile is nil if no percentile is known.
-	Quantile func(p float64) float64
+	// Headline summarizes the times that the report prints first, including those of failed
+	// operations. If it is empty, the rules assume that reports print all figures. These times are
+	// response times if HeadlineIsResponse is set, and service times otherwise. For a closed loop,
+	// HeadlineIsResponse is set only if operations waited for a connection.
+	Headline           measure.Summary
+	HeadlineIsResponse bool
 
 	Load
 	Generator
@@ -63,53 +43,33 @@ type Figures struct {
 	// ControllerClock reports the changes to the clock of the controller's machine. It may be nil.
 	ControllerClock *ClockChanges
 
-	// Events counts the watch events during the load, including its warm-up. Duplicated, Reordered
-	// and Untimed count only the events in the window.
-	Events measure.WatchCounts
-
 	Cluster
 	Faults
 	Durability
 }
 
-// Load holds the parameters of the load, and how long its operations waited.
+// Load holds the parameters of the load.
 type Load struct {
-	Clients int // closed loop
-	// MeanInFlight is the time-weighted mean number of operations in progress.
-	MeanInFlight float64
-	// MeanResting is the time-weighted mean number of clients that rested after a refusal.
-	MeanResting    float64
-	MaxInFlight    int    // open loop: the limit
-	WaitedForLimit uint64 // operations in the window that waited for this limit
-	// WaitedForConnection counts the operations in the window that waited for a connection. In an
-	// open loop, Waiting summarizes how long operations waited for MaxInFlight or for a connection.
-	WaitedForConnection uint64
-	Connections         int
+	Clients     int // closed loop
+	Connections int
+	MaxInFlight int // open loop: the limit
 	// ConnectionWaitNS is the mean time that an operation of a closed loop waited for its
-	// connection. HeadlineIsResponse is set if Headline holds response times. For a closed loop,
-	// HeadlineIsResponse is set only if operations waited for a connection.
-	ConnectionWaitNS    float64
-	HeadlineIsResponse  bool
-	Waiting             Times
-	InFlightAtStart     uint64 // operations in flight when the window opened
-	OldestInFlightAgeNS int64  // age of the oldest of these operations
-	HasWrites           bool   // some operations write
-	HasDeletes          bool   // some operations remove keys
-	Preloaded           bool   // every key existed before the window
-	ValueSize           int    // bytes
+	// connection.
+	ConnectionWaitNS float64
+	HasWrites        bool // some operations write
+	HasDeletes       bool // some operations remove keys
+	Preloaded        bool // every key existed before the window
+	ValueSize        int  // bytes
+	// WatchesGivenKey is set if all watchers watch one given key. Events of writes before the load
+	// then have no times.
+	WatchesGivenKey bool
 }
 
-// Generator describes the load generator and its machine. Times are sums over the threads of all
-// event loops.
+// Generator describes the load generator and its machine, in addition to Measured.
 type Generator struct {
-	Loops                  int // event loops
-	Added                  Added
-	LoopCPUNS              int64
-	RunDelayNS             int64 // run queue wait
-	PausedNS               int64 // time by which the threads missed their own wake-ups
-	LongestPauseNS         int64
-	GeneratorLatenessP99NS float64 // open loop: sent - due, without the time in Waiting; 0: unknown
-	ThrottledNS            int64   // time during which the quota paused the generator's control group
+	Loops       int // event loops
+	Added       Added
+	ThrottledNS int64 // time during which the quota paused the generator's control group
 	// Fractions of the machine's CPU time: used by any program, withheld by the hypervisor, and
 	// used by programs other than the generator and the members.
 	BusyShare, StolenShare, ForeignShare float64
@@ -143,7 +103,7 @@ type Cluster struct {
 // Faults describes the injected faults.
 type Faults struct {
 	// Injected counts the injected faults. ErrorsInFaults states how many of the errors that
-	// Figures.Failed counts occurred during a fault. FaultFailures describes the faults that were
+	// Figures.failed counts occurred during a fault. FaultFailures describes the faults that were
 	// not injected as requested, in one sentence each. LostMembers and TermChanges exclude the
 	// effects of faults.
 	Injected       int
@@ -160,31 +120,56 @@ type Durability struct {
 	VolatileAllowed bool   // the scenario allows non-durable writes
 }
 
-// Half describes one half of a window: its length, its throughput, and the standard error of the
-// throughput, which is estimated from the differences between the one-second intervals.
-type Half struct {
-	Seconds                  int
-	PerSecond, StandardError float64
+// phases returns the totals of the window and, if they are known, those of the warm-up.
+func (f *Figures) phases() []*measure.Totals {
+	if f.Warmup == nil {
+		return []*measure.Totals{f.Measured}
+	}
+	return []*measure.Totals{f.Measured, f.Warmup}
+}
+
+// failed returns the number of operations due in the window that ended with an error.
+func (f *Figures) failed() (n uint64) {
+	for _, errors := range f.Measured.Outcomes[kv.NotSent:] {
+		n += errors
+	}
+	return n
 }
 
 // errorKindsText returns words that list the errors by kind, most frequent first, for example ": 20
-// timeout, 12 connection_lost". It returns an empty string if the kinds are not known.
+// timeout, 12 connection_lost". It returns an empty string if there are none.
 func (f *Figures) errorKindsText() string {
-	names := slices.SortedFunc(maps.Keys(f.FailedByKind), func(a, b string) int {
-		return cmp.Or(cmp.Compare(f.FailedByKind[b], f.FailedByKind[a]), cmp.Compare(a, b))
+	count := func(o kv.Outcome) uint64 { return f.Measured.Outcomes[o] }
+	var kinds []kv.Outcome
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		if count(o) > 0 {
+			kinds = append(kinds, o)
+		}
+	}
+	slices.SortFunc(kinds, func(a, b kv.Outcome) int {
+		return cmp.Or(cmp.Compare(count(b), count(a)), cmp.Compare(a.String(), b.String()))
 	})
-	parts := make([]string, 0, len(names))
-	for _, name := range names {
-		parts = append(parts, fmt.Sprintf("%d %s", f.FailedByKind[name], name))
+	words, separator := "", ": "
+	for _, o := range kinds {
+		words, separator = words+fmt.Sprintf("%s%d %v", separator, count(o), o), ", "
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(parts, ", ")
+	return words
 }
 
 // errorShare returns the fraction of the due operations that failed while no fault was active.
-func (f *Figures) errorShare() float64 { return float64(f.Failed-f.ErrorsInFaults) / float64(f.Due) }
+func (f *Figures) errorShare() float64 {
+	return float64(f.failed()-f.ErrorsInFaults) / float64(f.Measured.Due)
+}
+
+// quantile returns percentile p of the times that Headline summarizes, in nanoseconds, or 0 if that
+// percentile is unknown.
+func (f *Figures) quantile(p float64) float64 {
+	h := f.Merged.Service
+	if f.HeadlineIsResponse {
+		h = f.Merged.Response
+	}
+	return measure.Percentile(h, f.failed(), p).NS
+}
 
 // durable reports whether writes survive a power loss.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
@@ -192,7 +177,7 @@ func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
 // limitEffect limits an effect to the figures that the trial has. It removes the effect on
 // percentiles that are printed as a dash or as failed, and on a throughput of 0.
 func (f *Figures) limitEffect(e Effect) Effect {
-	nothing := f.Succeeded == 0 && f.Seconds > 0
+	nothing := f.Measured.Succeeded() == 0 && f.Measured.Seconds > 0
 	if nothing {
 		e.Throughput = 0
 	}

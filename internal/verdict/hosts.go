@@ -107,7 +107,7 @@ func (f *Figures) generatorEffectOn(h *Host, c cause) (e Effect) {
 	}
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		at := slices.IndexFunc(f.Hosts, func(o Host) bool { return strings.HasSuffix(w.Name, " on "+o.Name) })
+		at := slices.IndexFunc(f.Hosts, func(o Host) bool { return strings.HasSuffix(w.Worker, " on "+o.Name) })
 		if at < 0 || f.Hosts[at].Machine != h.Machine {
 			continue
 		}
@@ -168,13 +168,13 @@ func R32UncertainClock(f *Figures) finding {
 			bounds = append(bounds, h.ClockErrorNS)
 		}
 	}
-	if n := len(bounds); n > 1 && f.Seconds > 0 {
+	if n := len(bounds); n > 1 && f.Measured.Seconds > 0 {
 		slices.Sort(bounds)
 		sum := 0.0
 		for _, b := range bounds {
 			sum += b
 		}
-		e := Effect{Throughput: min(sum/float64(n)/(f.Seconds*1e9), 1)}
+		e := Effect{Throughput: min(sum/float64(n)/(f.Measured.Seconds*1e9), 1)}
 		all = append(all, f.judgeEffect(e, "workers may have begun %s apart because their hosts' clocks are uncertain", text.Duration(bounds[n-1]+bounds[n-2])))
 	}
 	return worstFinding(all)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -18,7 +19,7 @@ func onHosts() Figures {
 		{Name: "gen2", Machine: "machine gen2", GeneratesLoad: true, BusyShare: 0.5, Processors: 2},
 	}
 	for _, name := range []string{"w1 on gen1", "w2 on gen2"} {
-		f.Workers = append(f.Workers, Worker{Name: name, Seconds: f.Seconds, Generator: Generator{Loops: 1}})
+		f.Workers = append(f.Workers, Worker{Part: &measure.Part{Worker: name, Length: 10e9, Loops: 1}})
 	}
 	return f
 }
@@ -27,7 +28,7 @@ func onHosts() Figures {
 func TestHostsAreJudgedByTheirPart(t *testing.T) {
 	waiting := func(f *Figures, worker int) {
 		w := &f.Workers[worker]
-		w.RunDelayNS, w.Added = 5e9, added(0, 0.2, 0.3)
+		w.RunDelay, w.Added = 5e9, added(0, 0.2, 0.3)
 	}
 	for _, tt := range []struct {
 		what string
@@ -54,7 +55,9 @@ func TestHostsAreJudgedByTheirPart(t *testing.T) {
 		}, 32, ""},
 		{"a clock that was set", func(f *Figures) { f.Hosts[0].ClockChanges, f.Hosts[0].ClockChangeNS = 1, 3600e9 }, 32, "the clock of host db was set during the trial (1 change, 3600 s in total)"},
 		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].ClockErrorNS = 0.6e9 }, 32, "the clock of host db is uncertain by 600 ms"},
-		{"a start that is hardly known", func(f *Figures) { f.Seconds, f.Hosts[1].ClockErrorNS, f.Hosts[2].ClockErrorNS = 1, 0.1e9, 0.1e9 }, 32, "workers may have begun 200 ms apart because their hosts' clocks are uncertain; throughput may be up to 10 % too low"},
+		{"a start that is hardly known", func(f *Figures) {
+			f.Measured.Seconds, f.Hosts[1].ClockErrorNS, f.Hosts[2].ClockErrorNS = 1, 0.1e9, 0.1e9
+		}, 32, "workers may have begun 200 ms apart because their hosts' clocks are uncertain; throughput may be up to 10 % too low"},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			f := onHosts()
@@ -92,13 +95,13 @@ func TestReasonNamesTheHostOfTheGenerator(t *testing.T) {
 func TestHostsAreJudgedMonotonously(t *testing.T) {
 	settle.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(5, 6))
+	f := onHosts()
 	for range 2000 {
-		f := onHosts()
 		for i := range f.Hosts {
 			h := &f.Hosts[i]
 			h.ClockErrorNS, h.ForeignShare, h.StolenShare, h.BusyShare = r.Float64()*1e9, r.Float64()/2, r.Float64()/2, 0.5
 		}
-		f.Workers[0].RunDelayNS, f.Workers[0].Added = r.Int64N(1e10), added(0, r.Float64()/5, r.Float64()/5)
+		f.Workers[0].RunDelay, f.Workers[0].Added = r.Int64N(1e10), added(0, r.Float64()/5, r.Float64()/5)
 		state := func(f Figures) State {
 			return worstFinding([]finding{R10CPUSteal(&f), R23OtherPrograms(&f), R32UncertainClock(&f)}).state
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -26,14 +27,15 @@ const minHistoryShare = 0.01
 // due in the window. The difference must be larger than the number of operations in flight at the
 // start plus an allowance for chance: three times the square root of the number of due operations.
 func (f *Figures) fellBehind() bool {
-	if !f.OpenLoop || f.Seconds <= 0 {
+	m := f.Measured
+	if !f.OpenLoop || m.Seconds <= 0 {
 		return false
 	}
-	due, ended := float64(f.Due), float64(f.Done+f.Failed)
+	due, ended := float64(m.Due), float64(m.Done+f.failed())
 	for _, held := range []kv.Outcome{kv.NotSent, kv.TimedOut} {
-		ended -= float64(f.FailedByKind[held.String()]) // these received no response
+		ended -= float64(m.Outcomes[held]) // these received no response
 	}
-	return ended < MinAchieved*due && due-ended > 3*math.Sqrt(due)+float64(f.InFlightAtStart)
+	return ended < MinAchieved*due && due-ended > 3*math.Sqrt(due)+float64(m.InFlightAtStart)
 }
 
 // These are limits for the generator's fraction of the mean response time. If the fraction is at
@@ -48,7 +50,8 @@ const (
 // operations waited in the store or for its connections. The generator fell behind if it sent
 // operations or read responses late.
 func behindNote(f *Figures) string {
-	rates := fmt.Sprintf("%s were due and %s completed", text.PerSecond(float64(f.Due)/f.Seconds), text.PerSecond(float64(f.Done)/f.Seconds))
+	m := f.Measured
+	rates := fmt.Sprintf("%s were due and %s completed", text.PerSecond(float64(m.Due)/m.Seconds), text.PerSecond(float64(m.Done)/m.Seconds))
 	switch own := f.generatorShare(); {
 	case own >= majorGeneratorShare:
 		return fmt.Sprintf("The load generator fell behind: %s. Its own delay was %s of the mean response time, and no queue in the store explains the delay.", rates, text.Share(own))
@@ -68,9 +71,10 @@ func (f *Figures) generatorShare() float64 {
 	if mean := f.Added.Sampled.Mean; mean.Known && mean.NS > 0 {
 		share = min(f.Added.MeanNS/mean.NS, 1)
 	}
-	free := f.FailedByKind[kv.NotSent.String()]
-	free -= min(free, f.WaitedForLimit+f.WaitedForConnection)
-	return max(share, float64(free)/max(float64(f.Due)-float64(min(f.Done, f.Due)), 1))
+	m := f.Measured
+	free := m.Outcomes[kv.NotSent]
+	free -= min(free, m.WaitedForLimit+m.WaitedForConnection)
+	return max(share, float64(free)/max(float64(m.Due)-float64(min(m.Done, m.Due)), 1))
 }
 
 // faultNote returns a note that says that the window's figures include injected faults.
@@ -86,8 +90,8 @@ func faultNote(f *Figures) string {
 // closed loop.
 func connectionNote(f *Figures) string {
 	share := ""
-	if mean := f.Response.Mean; mean.Known && mean.NS > 0 {
-		share = " (" + text.Share(f.ConnectionWaitNS/mean.NS) + " of its response time)"
+	if h := f.Merged.Response; measure.Count(h) > 0 {
+		share = " (" + text.Share(f.ConnectionWaitNS/h.Mean()) + " of its response time)"
 	}
 	words := fmt.Sprintf("Times are response times, because an operation waited on average %s%s for its connection (clients: %d, connections: %d). ",
 		text.Duration(f.ConnectionWaitNS), share, f.Clients, f.Connections)
@@ -126,8 +130,8 @@ func notes(f *Figures) []string {
 	if f.HistoryShare >= minHistoryShare {
 		list = append(list, fmt.Sprintf("The history caused %s of the writes to the members' disk in the window. Put the run directory on another disk.", text.Percent(f.HistoryShare, 0)))
 	}
-	if n := f.Events.Resubscribed; n > 0 {
-		list = append(list, fmt.Sprintf("Watchers were re-created %s after they had lost their connection.", text.Plural(n, "time")))
+	if w := f.Measured.Watching; w != nil && w.Resubscribed > 0 {
+		list = append(list, fmt.Sprintf("Watchers were re-created %s after they had lost their connection.", text.Plural(w.Resubscribed, "time")))
 	}
 	return list
 }

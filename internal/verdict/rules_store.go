@@ -13,36 +13,43 @@ import (
 
 // R20ImpossibleEvents reports watch events that no write of the load can have caused.
 func R20ImpossibleEvents(f *Figures) finding {
-	switch e := &f.Events; {
-	case e.Impossible > 0:
-		return invalid("%s arrived before the write was sent; another program wrote the keys, or quorumbench has a defect", text.Plural(e.Impossible, "watch event"))
-	case e.Wrong > 0:
-		return invalid("watchers received %s for keys that they do not watch", text.Plural(e.Wrong, "watch event"))
+	switch w := f.Measured.Watching; {
+	case w == nil:
+	case w.Impossible > 0:
+		return invalid("%s arrived before the write was sent; another program wrote the keys, or quorumbench has a defect", text.Plural(w.Impossible, "watch event"))
+	case w.Wrong > 0:
+		return invalid("watchers received %s for keys that they do not watch", text.Plural(w.Wrong, "watch event"))
 	}
 	return noFinding()
 }
 
 // R21FaultyEvents reports watch events that are missing, repeated or out of order. Stores guarantee
-// that each event arrives once and in order.
+// that each event arrives once and in order. Repeated, reordered and untimed events are those in
+// the window. Lost events are those of the whole load, because they are not known for the window
+// alone.
 func R21FaultyEvents(f *Figures) finding {
-	e := &f.Events
+	whole, window := f.Measured.Watching, &f.Measured.Watch
+	if whole == nil {
+		return noFinding()
+	}
 	var faults []string
 	add := func(n uint64, format string, args ...any) {
 		if n > 0 {
 			faults = append(faults, fmt.Sprintf(format, append([]any{n}, args...)...))
 		}
 	}
-	add(e.Lost, "%d of %d lost (including the warm-up)", e.Expected)
-	add(e.Duplicated, "%d received twice")
-	add(e.Reordered, "%d received after a later event of the same key")
-	untimed := e.Untimed - min(e.Untimed, e.Impossible)
-	add(untimed, "%d for writes whose send time is unknown")
-	if len(faults) == 0 && e.Ended == 0 {
+	add(whole.Lost, "%d of %d lost (including the warm-up)", whole.Expected)
+	add(window.Duplicated, "%d received twice")
+	add(window.Reordered, "%d received after a later event of the same key")
+	if !f.WatchesGivenKey {
+		add(window.Untimed-min(window.Untimed, whole.Impossible), "%d for writes whose send time is unknown")
+	}
+	if len(faults) == 0 && whole.Ended == 0 {
 		return noFinding()
 	}
 	words := strings.Join(faults, ", ")
-	if e.Ended > 0 {
-		ended := fmt.Sprintf("the store ended %s: %s", text.Plural(e.Ended, "watcher"), e.EndedText)
+	if whole.Ended > 0 {
+		ended := fmt.Sprintf("the store ended %s: %s", text.Plural(whole.Ended, "watcher"), whole.EndedText)
 		if words != "" {
 			ended = "; " + ended
 		}
@@ -86,8 +93,12 @@ func R31FaultFailed(f *Figures) finding {
 // R24UnknownMembers reports that responses named more members or terms than can be counted
 // separately. If this happens, the figures by role are incomplete.
 func R24UnknownMembers(f *Figures) finding {
-	if f.Unattributed == 0 {
+	unattributed := uint64(0)
+	for _, t := range f.phases() {
+		unattributed += t.Unattributed
+	}
+	if unattributed == 0 {
 		return noFinding()
 	}
-	return suspect("responses named too many members or terms: at most %d pairs of member and term are counted separately, and %d operations belong to other pairs", measure.MaxReported, f.Unattributed).restrictTo("by-role")
+	return suspect("responses named too many members or terms: at most %d pairs of member and term are counted separately, and %d operations belong to other pairs", measure.MaxReported, unattributed).restrictTo("by-role")
 }

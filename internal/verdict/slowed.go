@@ -44,11 +44,11 @@ func (f *Figures) missingCPUEffect(m missingCPU) (e Effect) {
 		}
 		effect := factor * work
 		switch {
-		case x < minMissingShare || f.Quantile == nil || measured <= 0:
+		case x < minMissingShare || measured <= 0:
 		case i == MeanIndex:
 			effect += (1 + effect) * m.pauseEffect(measured, measured*f.meanWithout(x), x)
 		case i > 0 && i < len(quantiles):
-			effect += (1 + effect) * m.pauseEffect(measured, f.Quantile(max(quantiles[i]-100*x, 0)), 1)
+			effect += (1 + effect) * m.pauseEffect(measured, f.quantile(max(quantiles[i]-100*x, 0)), 1)
 		}
 		if measured > 0 && floor > 0 {
 			effect = min(effect, excess(measured, floor))
@@ -77,8 +77,8 @@ func (m *missingCPU) pauseEffect(measured, undisturbed, share float64) float64 {
 func (f *Figures) meanWithout(x float64) float64 {
 	measured, undisturbed := 0.0, 0.0
 	for p := 1.0; p < 100; p += 2 {
-		if at := f.Quantile(p); at > 0 {
-			measured, undisturbed = measured+at, undisturbed+f.Quantile(max(p-100*x, 0))
+		if at := f.quantile(p); at > 0 {
+			measured, undisturbed = measured+at, undisturbed+f.quantile(max(p-100*x, 0))
 		}
 	}
 	if measured <= 0 {

@@ -10,14 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// timed fills Headline and Quantile with the given operation times.
+// timed sets the operations' headline times.
 func timed(f *Figures, times []float64) {
 	h := measure.NewHistogram()
 	for _, ns := range times {
 		measure.Record(h, int64(ns))
 	}
-	f.Headline = measure.Summarize(h, 0)
-	f.Quantile = func(p float64) float64 { return measure.Percentile(h, 0, p).NS }
+	f.Headline, f.Merged.Service = measure.Summarize(h, 0), h
 }
 
 // A server sleeps for 20 ms and uses a CPU for 50 µs. No matter how much of these 50 µs the
@@ -30,7 +29,7 @@ func TestStealOnAnIdleMachineHasLittleEffect(t *testing.T) {
 	}
 	f := good()
 	timed(&f, times)
-	f.Added, f.LongestPauseNS = added(0, 0, 0), 5e6
+	f.Added, f.Measured.LongestPause = added(0, 0, 0), 5e6
 	f.StolenShare, f.BusyShare, f.Processors, f.MembersOnMachine = 0.195, 0.105, 2, true
 	f.MembersBusy, f.OperationCPUNS = 0.05, 50_000
 	v := Judge(f)
@@ -73,7 +72,7 @@ func TestEffectOfPausesAndCPUWorkHasAnUpperBound(t *testing.T) {
 		}
 		f := good()
 		timed(&f, with)
-		f.Added, f.LongestPauseNS, f.OperationCPUNS, f.MembersBusy = added(0, 0, 0), int64(span), work, 0.01
+		f.Added, f.Measured.LongestPause, f.OperationCPUNS, f.MembersBusy = added(0, 0, 0), int64(span), work, 0.01
 		e := f.missingCPUEffect(missingCPU{away, away, f.MembersBusy, span})
 		slices.Sort(without)
 		slices.Sort(with)

@@ -3,55 +3,16 @@ package verdict
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
-
-// added returns a generator's delay that makes the throughput, the median and the p99 wrong by the
-// given fractions.
-func added(throughput, p50, p99 float64) Added {
-	a := Added{Known: true, CycleNS: 10e6, Undisturbed: times(10e6, 20e6), Sampled: times(10e6*(1+p50), 20e6*(1+p99))}
-	a.MeanNS = a.CycleNS * throughput
-	return a
-}
-
-// times returns a distribution. Its percentiles below 99 have the value p50. Its other percentiles
-// have the value p99.
-func times(p50, p99 float64) (s measure.Summary) {
-	s.Count = 100_000
-	known := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
-	s.Min, s.Max, s.Mean = known(p50), known(p99), known(p50)
-	for i, p := range measure.Percentiles {
-		if s.Percentiles[i] = known(p50); p >= 99 {
-			s.Percentiles[i] = known(p99)
-		}
-	}
-	return s
-}
-
-// good returns the figures of a closed loop that breaks no rule: 100 clients for 10 s, with
-// response times of 10 ms.
-func good() Figures {
-	return Figures{
-		Seconds: 10, Due: 100_000, Succeeded: 100_000, Timed: 100_000, Done: 100_000,
-		TotalNS: 1e12, LongestNS: 20e6, ServiceP50NS: 10e6, Response: times(10e6, 20e6),
-		Load:       Load{Clients: 100, MeanInFlight: 100, HasWrites: true, Preloaded: true, ValueSize: 256},
-		Generator:  Generator{Loops: 2, LoopCPUNS: 4e9, RunDelayNS: 1e9, PausedNS: 1e9, LongestPauseNS: 12e6, Added: added(0.005, 0.005, 0.005)},
-		Durability: Durability{DurabilityKnown: true, FileSystem: "ext4"},
-	}
-}
-
-func goodOpen() Figures {
-	f := good()
-	f.OpenLoop, f.Clients, f.MaxInFlight = true, 0, 100_000
-	f.GeneratorLatenessP99NS = 100_000
-	return f
-}
 
 func TestUndisturbedTrialIsValid(t *testing.T) {
 	for _, f := range []Figures{good(), goodOpen()} {
@@ -74,29 +35,35 @@ func TestRules(t *testing.T) {
 	}{
 		{11, "one of 1,000 completed", false, func(f *Figures) { *f = openLoop(1000, 999) }, Suspect},
 		{1, "none completed", false, func(f *Figures) { *f = openLoop(1000, 1000) }, Invalid},
-		{1, "none due", false, func(f *Figures) { *f = Figures{Seconds: 10} }, Invalid},
+		{1, "none due", false, func(f *Figures) { perform(f, 0, 0) }, Invalid},
 
-		{2, "one more due", false, func(f *Figures) { f.Due++; f.Timed++ }, Invalid},
-		{2, "one less due", false, func(f *Figures) { f.Due--; f.Timed-- }, Invalid},
-		{2, "one not timed", false, func(f *Figures) { f.Timed-- }, Invalid},
+		{2, "one more due", false, func(f *Figures) { f.Measured.Due++ }, Invalid},
+		{2, "one less due", false, func(f *Figures) { f.Measured.Due-- }, Invalid},
+		{2, "one not timed", false, func(f *Figures) { f.Measured.Due++; f.Measured.Outcomes[kv.OK]++ }, Invalid},
 
-		{3, "none wrong", false, func(f *Figures) { f.WrongResponses = 0 }, Valid},
-		{3, "one wrong", false, func(f *Figures) { f.WrongResponses = 1 }, Invalid},
+		{3, "none wrong", false, func(f *Figures) { f.Warmup = &measure.Totals{} }, Valid},
+		{3, "one wrong", false, func(f *Figures) { exchange(f, kv.WrongResponse, 1) }, Invalid},
+		{3, "one wrong in the warm-up", false, func(f *Figures) {
+			f.Warmup = &measure.Totals{Tally: measure.Tally{Outcomes: [kv.NumOutcomes]uint64{kv.WrongResponse: 1}}}
+		}, Invalid},
 
-		{4, "5.1 % more", false, func(f *Figures) { f.TotalNS = 1.051e12 }, Valid}, // the edges of the window allow 0.2 % more
-		{4, "5.3 % more", false, func(f *Figures) { f.TotalNS = 1.053e12 }, Invalid},
-		{4, "5.1 % less", false, func(f *Figures) { f.TotalNS = 0.949e12 }, Valid},
-		{4, "5.3 % less", false, func(f *Figures) { f.TotalNS = 0.947e12 }, Invalid},
-		{4, "a stall across the close explains it", false, func(f *Figures) { f.TotalNS, f.LongestNS = 1.09e12, 1e9 }, Valid},
-		{4, "clients idle", false, func(f *Figures) { f.MeanInFlight = 90 }, Invalid},
-		{4, "mean in flight not known", false, func(f *Figures) { f.MeanInFlight = 0 }, Valid},
-		{4, "clients that rest after a refusal", false, func(f *Figures) { f.TotalNS, f.MeanInFlight, f.MeanResting = 0.8e12, 80, 20 }, Valid},
-		{4, "open loop", true, func(f *Figures) { f.TotalNS = 2e12 }, Valid},
+		{4, "5.1 % more", false, func(f *Figures) { takeTimes(f, 1.051e12, 20e6, 20e6) }, Valid}, // the edges of the window allow 0.2 % more
+		{4, "5.3 % more", false, func(f *Figures) { takeTimes(f, 1.053e12, 20e6, 20e6) }, Invalid},
+		{4, "5.1 % less", false, func(f *Figures) { takeTimes(f, 0.949e12, 20e6, 20e6) }, Valid},
+		{4, "5.3 % less", false, func(f *Figures) { takeTimes(f, 0.947e12, 20e6, 20e6) }, Invalid},
+		{4, "a stall across the close explains it", false, func(f *Figures) { takeTimes(f, 1.09e12, 20e6, 1e9) }, Valid},
+		{4, "clients idle", false, func(f *Figures) { f.Measured.MeanInFlight = 90 }, Invalid},
+		{4, "mean in flight not known", false, func(f *Figures) { f.Measured.MeanInFlight = 0 }, Valid},
+		{4, "clients that rest after a refusal", false, func(f *Figures) {
+			takeTimes(f, 0.8e12, 20e6, 20e6)
+			f.Measured.MeanInFlight, f.Measured.MeanResting = 80, 20
+		}, Valid},
+		{4, "open loop", true, func(f *Figures) { takeTimes(f, 2e12, 20e6, 20e6) }, Valid},
 
-		{5, "5 % of p99", false, func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.0499) }, Valid},
-		{5, "above", false, func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.051) }, Suspect},
-		{5, "above, of an open loop", true, func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.051) }, Suspect},
-		{5, "more than all of p50", false, func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 1.5, 0) }, Suspect},
+		{5, "5 % of p99", false, func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.0499) }, Valid},
+		{5, "above", false, func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.051) }, Suspect},
+		{5, "above, of an open loop", true, func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.051) }, Suspect},
+		{5, "more than all of p50", false, func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 1.5, 0) }, Suspect},
 		{6, "5 % of throughput", false, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.0499, 0, 0) }, Valid},
 		{6, "above", false, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.051, 0, 0) }, Suspect},
 		{6, "the schedule sets the throughput of an open loop", true, func(f *Figures) { f.ThrottledNS, f.Added = 2e9, added(0.2, 0, 0) }, Valid},
@@ -107,10 +74,10 @@ func TestRules(t *testing.T) {
 			f.Added = added(0.1, 0.1, 0)
 			f.Added.Conserved = 1
 		}, Valid},
-		{8, "late for an unknown reason", true, func(f *Figures) { f.RunDelayNS, f.PausedNS, f.Added = 0, 0, added(0, 0, 0.06) }, Suspect},
-		{8, "in a closed loop", false, func(f *Figures) { f.RunDelayNS, f.PausedNS, f.Added = 0, 0, added(0.06, 0, 0) }, Suspect},
-		{9, "busy, and it does not matter", false, func(f *Figures) { f.LoopCPUNS = 19e9 }, Valid},
-		{9, "busy", false, func(f *Figures) { f.LoopCPUNS, f.Added = 19e9, added(0.06, 0, 0) }, Suspect},
+		{8, "late for an unknown reason", true, func(f *Figures) { f.Measured.RunDelay, f.Measured.Paused, f.Added = 0, 0, added(0, 0, 0.06) }, Suspect},
+		{8, "in a closed loop", false, func(f *Figures) { f.Measured.RunDelay, f.Measured.Paused, f.Added = 0, 0, added(0.06, 0, 0) }, Suspect},
+		{9, "busy, and it does not matter", false, func(f *Figures) { f.Measured.LoopCPU = 19e9 }, Valid},
+		{9, "busy", false, func(f *Figures) { f.Measured.LoopCPU, f.Added = 19e9, added(0.06, 0, 0) }, Suspect},
 
 		{10, "1 % of a machine that was idle for half of the time", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersOnMachine = 0.01, 0.5, true }, Valid},
 		{10, "6 % of it", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersOnMachine = 0.06, 0.45, true }, Suspect},
@@ -129,15 +96,15 @@ func TestRules(t *testing.T) {
 		{23, "a third of a busy machine", false, func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersOnMachine = 0.33, 1, true }, Suspect},
 		{23, "members elsewhere", false, func(f *Figures) { f.ForeignShare, f.BusyShare = 0.33, 1 }, Valid},
 
-		{25, "10 % apart", false, func(f *Figures) { f.Halves = [2]Half{{15, 1050, 5}, {15, 950, 5}} }, Valid},
-		{25, "slower in the second half", false, func(f *Figures) { f.Halves = [2]Half{{15, 1060, 5}, {15, 940, 5}} }, Suspect},
-		{25, "faster in the second half", false, func(f *Figures) { f.Halves = [2]Half{{15, 500, 5}, {15, 940, 5}} }, Suspect},
-		{25, "as far apart as their seconds are", false, func(f *Figures) { f.Halves = [2]Half{{15, 1200, 60}, {15, 900, 60}} }, Valid},
-		{25, "too short to judge", false, func(f *Figures) { f.Halves = [2]Half{{14, 1200, 1}, {14, 900, 1}} }, Valid},
-		{25, "an open loop's throughput is its schedule's", true, func(f *Figures) { f.Halves = [2]Half{{15, 1200, 1}, {15, 900, 1}} }, Valid},
+		{25, "10 % apart", false, func(f *Figures) { setHalves(f, 16, 1050, 950, 19) }, Valid},
+		{25, "slower in the second half", false, func(f *Figures) { setHalves(f, 15, 1060, 940, 19) }, Suspect},
+		{25, "faster in the second half", false, func(f *Figures) { setHalves(f, 15, 500, 940, 19) }, Suspect},
+		{25, "as far apart as their seconds are", false, func(f *Figures) { setHalves(f, 16, 1200, 900, 232) }, Valid},
+		{25, "too short to judge", false, func(f *Figures) { setHalves(f, 14, 1200, 900, 4) }, Valid},
+		{25, "an open loop's throughput is its schedule's", true, func(f *Figures) { setHalves(f, 15, 1200, 900, 4) }, Valid},
 
-		{11, "0.1 %", false, func(f *Figures) { fail(f, 100) }, Valid},
-		{11, "above", false, func(f *Figures) { fail(f, 101) }, Suspect},
+		{11, "0.1 %", false, func(f *Figures) { perform(f, 100_000, 100) }, Valid},
+		{11, "above", false, func(f *Figures) { perform(f, 100_000, 101) }, Suspect},
 
 		{12, "1000", false, func(f *Figures) { *f = openLoop(1000, 0) }, Valid},
 		{12, "999", false, func(f *Figures) { *f = openLoop(999, 0) }, Suspect},
@@ -147,35 +114,40 @@ func TestRules(t *testing.T) {
 		{14, "one election", false, func(f *Figures) { f.TermChanges = 1 }, Suspect},
 		{14, "two elections", false, func(f *Figures) { f.TermChanges = 2 }, Suspect},
 
-		{15, "100 ms", false, func(f *Figures) { f.OldestInFlightAgeNS = 100 * ms }, Valid},
-		{15, "150 ms, as operations take here", false, func(f *Figures) { f.OldestInFlightAgeNS, f.Response = 150*ms, times(10e6, 130e6) }, Valid},
-		{15, "a stall of 5 % of the window", false, func(f *Figures) { f.OldestInFlightAgeNS = 600 * ms }, Valid},
-		{15, "above", false, func(f *Figures) { f.OldestInFlightAgeNS = 601 * ms }, Suspect},
-		{16, "two without an effect", true, func(f *Figures) { f.WaitedForLimit = 2 }, Valid},
-		{16, "p99 is the limit's", true, func(f *Figures) { f.WaitedForLimit, f.Waiting[timeIndex("p99")] = 2000, 5e6 }, Suspect},
-		{16, "p99 is the connections'", true, func(f *Figures) { f.WaitedForConnection, f.Waiting[timeIndex("p99")] = 2000, 5e6 }, Suspect},
+		{15, "100 ms", false, func(f *Figures) { f.Measured.OldestInFlightAge = 100 * ms }, Valid},
+		{15, "150 ms, as operations take here", false, func(f *Figures) { f.Measured.OldestInFlightAge = 150 * ms; takeTimes(f, 1e12, 130e6, 130e6) }, Valid},
+		{15, "a stall of 5 % of the window", false, func(f *Figures) { f.Measured.OldestInFlightAge = 600 * ms }, Valid},
+		{15, "above", false, func(f *Figures) { f.Measured.OldestInFlightAge = 601 * ms }, Suspect},
+		{16, "two without an effect", true, func(f *Figures) { f.Measured.WaitedForLimit = 2; hold(f, 2, 5e3) }, Valid},
+		{16, "p99 is the limit's", true, func(f *Figures) { f.Measured.WaitedForLimit = 2000; hold(f, 2000, 5e6) }, Suspect},
+		{16, "p99 is the connections'", true, func(f *Figures) { f.Measured.WaitedForConnection = 2000; hold(f, 2000, 5e6) }, Suspect},
 		{17, "tmpfs", false, func(f *Figures) { f.Volatile, f.FileSystem = true, "tmpfs" }, Suspect},
 		{17, "unsynced", false, func(f *Figures) { f.Unsynced = true }, Suspect},
 		{17, "both", false, func(f *Figures) { f.Volatile, f.Unsynced = true, true }, Suspect},
 		{17, "reads only", false, func(f *Figures) { f.Volatile, f.HasWrites = true, false }, Valid},
 
-		{18, "one miss", false, func(f *Figures) { f.Misses = 1 }, Suspect},
-		{18, "no preload", false, func(f *Figures) { f.Misses, f.Preloaded = 1, false }, Valid},
-		{18, "deletes", false, func(f *Figures) { f.Misses, f.HasDeletes = 1, true }, Valid},
+		{18, "one miss", false, func(f *Figures) { exchange(f, kv.Miss, 1) }, Suspect},
+		{18, "no preload", false, func(f *Figures) { exchange(f, kv.Miss, 1); f.Preloaded = false }, Valid},
+		{18, "deletes", false, func(f *Figures) { exchange(f, kv.Miss, 1); f.HasDeletes = true }, Valid},
 		{18, "one kind found nothing", false, func(f *Figures) {
-			f.Misses, f.EmptyKinds, f.HasWrites, f.HasDeletes = 7, []string{"7 delete"}, true, true
+			exchange(f, kv.Miss, 7)
+			f.Measured.Misses[kv.Delete], f.HasDeletes = 7, true
+			f.Measured.Cells = []*measure.Cell{{Series: measure.Series{Kind: kv.Delete}, Response: repeated(10e6, 7)}}
 		}, Suspect},
-		{24, "a member too many", false, func(f *Figures) { f.Unattributed = 1 }, Suspect},
+		{24, "a member too many", false, func(f *Figures) { f.Measured.Unattributed = 1 }, Suspect},
+		{24, "a member too many in the warm-up", false, func(f *Figures) { f.Warmup = &measure.Totals{Tally: measure.Tally{Unattributed: 1}} }, Suspect},
 		{19, "interrupted", false, func(f *Figures) { f.Interrupted = true }, Suspect},
 
-		{20, "an event before its write", true, func(f *Figures) { f.Events.Impossible, f.Events.Untimed = 1, 1 }, Invalid},
-		{20, "an event of another key", true, func(f *Figures) { f.Events.Wrong = 1 }, Invalid},
-		{21, "all events", true, func(f *Figures) { f.Events.Expected = 1000 }, Valid},
-		{21, "one lost", true, func(f *Figures) { f.Events.Expected, f.Events.Lost = 1000, 1 }, Suspect},
-		{21, "one twice", true, func(f *Figures) { f.Events.Duplicated = 1 }, Suspect},
-		{21, "one out of order", true, func(f *Figures) { f.Events.Reordered = 1 }, Suspect},
-		{21, "one of another program's write", true, func(f *Figures) { f.Events.Untimed = 1 }, Suspect},
-		{21, "a watcher ended", true, func(f *Figures) { f.Events.Ended, f.Events.EndedText = 1, "compacted" }, Suspect},
+		{20, "an event before its write", true, func(f *Figures) { f.Measured.Watching.Impossible, f.Measured.Watch.Untimed = 1, 1 }, Invalid},
+		{20, "an event of another key", true, func(f *Figures) { f.Measured.Watching.Wrong = 1 }, Invalid},
+		{21, "all events", true, func(f *Figures) { f.Measured.Watching.Expected = 1000 }, Valid},
+		{21, "one lost", true, func(f *Figures) { f.Measured.Watching.Expected, f.Measured.Watching.Lost = 1000, 1 }, Suspect},
+		{21, "one twice", true, func(f *Figures) { f.Measured.Watch.Duplicated = 1 }, Suspect},
+		{21, "one out of order", true, func(f *Figures) { f.Measured.Watch.Reordered = 1 }, Suspect},
+		{21, "one of another program's write", true, func(f *Figures) { f.Measured.Watch.Untimed = 1 }, Suspect},
+		{21, "a write before the load to the given key", true, func(f *Figures) { f.Measured.Watch.Untimed, f.WatchesGivenKey = 1, true }, Valid},
+		{21, "one twice in the warm-up", true, func(f *Figures) { f.Measured.Watching.Duplicated = 1 }, Valid},
+		{21, "a watcher ended", true, func(f *Figures) { f.Measured.Watching.Ended, f.Measured.Watching.EndedText = 1, "compacted" }, Suspect},
 		{22, "hashes differ", false, func(f *Figures) { f.Disagreement = "a has 1 and b has 2" }, Invalid},
 		{22, "no hashes", false, func(f *Figures) { f.Incomparable = "a does not answer" }, Suspect},
 	}
@@ -203,19 +175,10 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// openLoop returns an open loop of n operations with some failures.
-func openLoop(n, failed uint64) Figures {
-	f := goodOpen()
-	f.Due, f.Timed, f.Succeeded, f.Done = n, n, n, n
-	fail(&f, failed)
-	return f
-}
-
-func fail(f *Figures, n uint64) { f.Succeeded, f.Failed, f.Done = f.Succeeded-n, n, f.Done-n }
-
 func TestWorstReasonDecides(t *testing.T) {
 	f := good()
-	f.WrongResponses, f.TermChanges = 3, 1
+	exchange(&f, kv.WrongResponse, 3)
+	f.TermChanges = 1
 	v := Judge(f)
 	if v.State != Invalid || len(v.Reasons) != 2 || v.Reasons[0].Rule != 3 || v.Reasons[1].Rule != 14 {
 		t.Errorf("got %+v", v)
@@ -235,8 +198,8 @@ func TestNotes(t *testing.T) {
 		{func(f *Figures) { f.ValueSize = 15 }, "carry no checksum"},
 		{func(f *Figures) { f.DurabilityKnown = false }, "Durability unknown"},
 		{func(f *Figures) { f.Volatile, f.VolatileAllowed = true, true }, "as the scenario allows"},
-		{func(f *Figures) { f.OpenLoop, f.Done = true, 98_900 }, "fell behind"},
-		{func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "R5 generator paused: "}, {func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be up to 3 %, p99.9 3 % and max 3 % too high"},
+		{func(f *Figures) { f.OpenLoop, f.Measured.Done = true, 98_900 }, "fell behind"},
+		{func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.03) }, "R5 generator paused: "}, {func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be up to 3 %, p99.9 3 % and max 3 % too high"},
 		{func(f *Figures) {
 			f.ForeignKnown, f.ForeignShare, f.BusyShare, f.MembersOnMachine = true, 0.02, 1, true
 		}, "R23 other programs: other programs used 2 %"},
@@ -256,7 +219,7 @@ func TestNotes(t *testing.T) {
 func TestNoteOnFallingBehind(t *testing.T) {
 	behind := func(set func(*Figures)) string {
 		f := goodOpen()
-		f.Done -= f.Due / 7
+		f.Measured.Done -= f.Measured.Due / 7
 		set(&f)
 		for _, note := range Judge(f).Notes {
 			if strings.Contains(note, "fell behind") {
@@ -272,7 +235,7 @@ func TestNoteOnFallingBehind(t *testing.T) {
 		}
 	}
 	unsent := func(n, room uint64) func(*Figures) {
-		return func(f *Figures) { f.FailedByKind, f.WaitedForConnection = map[string]uint64{"not_sent": n}, room }
+		return func(f *Figures) { exchange(f, kv.NotSent, n); f.Measured.WaitedForConnection = room }
 	}
 	for want, cases := range map[string][]func(*Figures){
 		"The store fell behind: ":          {func(*Figures) {}, own(0.05), unsent(10_000, 10_000)},
@@ -295,7 +258,7 @@ func TestReasonOfAGeneratorPause(t *testing.T) {
 		want   string
 	}{{0, "the process was stopped, or the hypervisor withheld the CPU"}, {130e6, "low priority, or all CPUs busy"}} {
 		f := good()
-		f.PausedNS, f.LongestPauseNS, f.RunDelayNS, f.Added = 150e6, 130e6, c.queued, added(0, 0, 0.2)
+		f.Measured.Paused, f.Measured.LongestPause, f.Measured.RunDelay, f.Added = 150e6, 130e6, c.queued, added(0, 0, 0.2)
 		v, said := Judge(f), false
 		for _, r := range v.Reasons {
 			said = said || r.Rule == 5 && strings.Contains(r.Text, c.want)
@@ -347,16 +310,58 @@ func TestWorstReasonComesFirst(t *testing.T) {
 func TestNoEffectWithoutSuccesses(t *testing.T) {
 	for _, failed := range []uint64{0, 1000} {
 		f := good()
-		f.Succeeded, f.Failed, f.Due = 0, failed, failed
+		perform(&f, failed, failed)
 		f.Headline = measure.Summarize(nil, failed)
 		for _, e := range []Effect{uniformEffect(0.2, 0.5), uniformEffect(0.2, 0), uniformEffect(0, 20)} {
 			if found := f.judgeEffect(e, "the machine was busy"); found.text != "" || found.effect != (Effect{}) || found.state != Valid {
 				t.Errorf("%d failed: %+v", failed, found)
 			}
 		}
-		f.Succeeded = 10
+		f.Measured.Outcomes[kv.OK] = 10
 		if found := f.judgeEffect(uniformEffect(0.2, 0), "the machine was busy"); !strings.Contains(found.text, "throughput may be up to 20 % too low") {
 			t.Errorf("10 succeeded: %+v", found)
 		}
+	}
+}
+
+// 1,000 operations are sent. 100 of them wait, for 1 to 100 ms.
+func TestWaitsCoverAllOperations(t *testing.T) {
+	d := &measure.Disturbance{OwnDelay: repeated(1000, 1000), BlockedDelay: measure.NewHistogram()}
+	for i := range int64(100) {
+		measure.Record(d.BlockedDelay, (i+1)*1e6)
+	}
+	waits := waitTimes(d)
+	for i, p := range Quantiles() {
+		want := map[float64]float64{90: 1e6, 95: 50e6, 99: 90e6, 99.9: 99e6, 100: 100e6}[p]
+		if got := waits[i]; got < 0.98*want || got > 1.02*want {
+			t.Errorf("p%v waited %v ns, want %v", p, got, want)
+		}
+	}
+	if mean := waits[MeanIndex]; math.Abs(mean-5.05e6) > 0.01e6 {
+		t.Errorf("the mean operation waited %v ns", mean)
+	}
+	if waitTimes(&measure.Disturbance{}) != (Times{}) {
+		t.Error("nothing waited")
+	}
+}
+
+// R25 compares halves that consist of whole seconds. If their number is odd, it ignores the middle
+// second.
+func TestHalvesOfTheWindow(t *testing.T) {
+	f := good()
+	f.Measured.Seconds = 31.9
+	for i := range 32 {
+		f.DoneEachSecond = append(f.DoneEachSecond, map[int]uint64{0: 1200, 1: 800, 2: 9}[i/16])
+	}
+	f.DoneEachSecond[15], f.DoneEachSecond[31] = 9999, 9 // the window ended within the last second
+	if found := R25Unsteady(&f); !strings.Contains(found.text, "1200/s in the first half of the window and 800/s in the second half") {
+		t.Errorf("%+v", found)
+	}
+	var slower []uint64
+	for i := range uint64(15) {
+		slower = append(slower, 1000-20*i)
+	}
+	if mean, deviation := meanThroughput(slower); mean != 860 || math.Abs(deviation-23.09) > 0.01 {
+		t.Errorf("%v ± %v", mean, deviation)
 	}
 }

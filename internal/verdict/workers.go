@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -28,31 +29,22 @@ const (
 
 // Worker is one of several workers that generated the load.
 type Worker struct {
-	Name string
-	// Lost is the reason why the worker was lost before the end of the load, or empty.
-	Lost string
-	// StartDelayNS is the time from the start of the first worker's window to the start of this
-	// worker's window.
-	StartDelayNS int64
-	// Pace compares this worker with the other workers at the same members during the same time.
-	// Pace is the number of operations per client of this worker, divided by the same number for
-	// the others. PaceError is the standard error of Pace. Both are 0 if unknown.
-	Pace, PaceError float64
-	// MedianDistances holds, for each second, the difference between the logarithms of this
-	// worker's median response time and that of the other workers.
+	*measure.Part
+	// MedianDistances is this worker's result of measure.MedianDistances.
 	MedianDistances []float64
-	// Seconds is the length of the worker's window.
-	Seconds float64
-	// Generator holds the figures of the worker's own generator. R5 to R9 use them.
-	Generator
+	// Added holds the delay that the worker's own generator added. R5 to R9 use it.
+	Added Added
 }
+
+// seconds returns the length of the worker's window.
+func (w *Worker) seconds() float64 { return float64(w.Length) / 1e9 }
 
 // R26WorkerLost reports workers that were lost before the end, and hosts that were lost together
 // with their members.
 func R26WorkerLost(f *Figures) finding {
 	for i := range f.Workers {
 		if w := &f.Workers[i]; w.Lost != "" {
-			return invalid("worker %s was lost, and its load ended: %s", w.Name, w.Lost)
+			return invalid("worker %s was lost, and its load ended: %s", w.Worker, w.Lost)
 		}
 	}
 	for i := range f.Hosts {
@@ -74,16 +66,16 @@ func R27UnevenStart(f *Figures) finding {
 	missing := 0.0
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		missing += float64(w.StartDelayNS)
-		if last == nil || w.StartDelayNS > last.StartDelayNS {
+		missing += float64(w.StartDelay)
+		if last == nil || w.StartDelay > last.StartDelay {
 			last = w
 		}
 	}
-	if last == nil || f.Seconds <= 0 {
+	if last == nil || f.Measured.Seconds <= 0 {
 		return noFinding()
 	}
-	e := Effect{Throughput: min(missing/float64(len(f.Workers))/(f.Seconds*1e9), 1)}
-	return f.judgeEffect(e, "worker %s began %s after the first worker", last.Name, text.Duration(float64(last.StartDelayNS)))
+	e := Effect{Throughput: min(missing/float64(len(f.Workers))/(f.Measured.Seconds*1e9), 1)}
+	return f.judgeEffect(e, "worker %s began %s after the first worker", last.Worker, text.Duration(float64(last.StartDelay)))
 }
 
 // R28SlowWorker reports a worker whose clients completed fewer operations than the clients of other
@@ -92,11 +84,67 @@ func R28SlowWorker(f *Figures) finding {
 	var slow []string
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		if w.Lost == "" && w.Pace > 0 && w.Pace <= MinPace && 1-w.Pace > paceErrorFactor*w.PaceError {
-			slow = append(slow, fmt.Sprintf("on average, a client of worker %s completed %s as many operations as other workers' clients at the same members", w.Name, text.Share(w.Pace)))
+		pace, unitError := f.pace(i)
+		if w.Lost != "" || pace <= 0 || pace > MinPace || w.Response.Total() == 0 {
+			continue
+		}
+		response := w.Response.Histogram()
+		if variation := response.StdDev() / max(response.Mean(), 1); 1-pace > paceErrorFactor*variation*unitError {
+			slow = append(slow, fmt.Sprintf("on average, a client of worker %s completed %s as many operations as other workers' clients at the same members", w.Worker, text.Share(pace)))
 		}
 	}
 	return suspectEach(slow)
+}
+
+// pace compares the i-th worker with the other workers at the same endpoints during the same time.
+// It returns the number of operations per client of this worker, divided by the same number for the
+// others. It also returns the standard error of this ratio if the standard deviation of the
+// operations' times is as large as their mean. Both are 0 if unknown.
+func (f *Figures) pace(i int) (pace, unitError float64) {
+	type completed struct{ clients, operations, perSecond float64 }
+	mine, theirs := map[string]completed{}, map[string]completed{}
+	for k := range f.Workers {
+		w, at := &f.Workers[k], theirs
+		if k == i {
+			at = mine
+		}
+		for _, c := range w.Connections {
+			all := at[c.Endpoint]
+			for _, n := range c.Completed {
+				all.clients, all.operations = all.clients+1, all.operations+float64(n)
+				all.perSecond += float64(n) / max(w.seconds(), 1e-9)
+			}
+			at[c.Endpoint] = all
+		}
+	}
+	w := &f.Workers[i]
+	// own is the number of operations that this worker's clients completed. expected is the number
+	// that they would have completed at the pace of the other workers' clients. basis is the number
+	// of operations from which this pace was computed.
+	own, expected, basis := 0.0, 0.0, 0.0
+	for endpoint, m := range mine {
+		if o := theirs[endpoint]; o.clients > 0 {
+			own += m.operations
+			expected += m.clients * o.perSecond / o.clients * float64(w.Length) / 1e9
+			basis += o.operations
+		}
+	}
+	if expected == 0 {
+		return 0, 0
+	}
+	return own / expected, math.Sqrt(1/expected + 1/basis)
+}
+
+// meanInactiveClients returns the time-weighted mean number of clients whose worker was not active:
+// it had not started yet, or had already sent its part of a total.
+func (f *Figures) meanInactiveClients() (clients float64) {
+	for i := range f.Workers {
+		w := &f.Workers[i]
+		for _, c := range w.Connections {
+			clients += float64(len(c.Completed)) * max(0, 1-w.seconds()/f.Measured.Seconds)
+		}
+	}
+	return clients
 }
 
 // suspectEach returns a suspect finding whose text joins the given sentences, or no finding if
@@ -127,7 +175,7 @@ func R29WorkerApart(f *Figures) finding {
 			if by < 0 {
 				than = "below"
 			}
-			reasons = append(reasons, fmt.Sprintf("the median response time of worker %s was %s %s that of the other workers at the same members", w.Name, text.Share(math.Abs(by)), than))
+			reasons = append(reasons, fmt.Sprintf("the median response time of worker %s was %s %s that of the other workers at the same members", w.Worker, text.Share(math.Abs(by)), than))
 		}
 	}
 	return suspectEach(reasons)
@@ -135,8 +183,12 @@ func R29WorkerApart(f *Figures) finding {
 
 // figures returns the figures of the worker's own generator, for rules that judge one generator.
 func (w *Worker) figures(all *Figures) Figures {
-	own := Figures{OpenLoop: all.OpenLoop, Succeeded: all.Succeeded, Headline: all.Headline, Seconds: w.Seconds, Generator: w.Generator}
-	own.StolenShare = all.StolenShare
+	m := &measure.Totals{Seconds: w.seconds(), Window: w.Window, LoopCPU: w.LoopCPU, RunDelay: w.RunDelay}
+	m.Outcomes = all.Measured.Outcomes // the rules judge the effect on the figures of all workers
+	own := Figures{OpenLoop: all.OpenLoop, Measured: m, Headline: all.Headline, Generator: Generator{Loops: w.Loops, Added: w.Added, StolenShare: all.StolenShare}}
+	if w.ThrottledNS != nil {
+		own.ThrottledNS = *w.ThrottledNS
+	}
 	return own
 }
 
@@ -149,7 +201,7 @@ func R30DisturbedWorker(f *Figures) finding {
 		own := w.figures(f)
 		for _, judge := range []func(*Figures) finding{R5GeneratorPaused, R6GeneratorThrottled, R7GeneratorStarved, R8GeneratorLate, R9GeneratorSaturated} {
 			if found := judge(&own); found.state == Suspect {
-				found.text = "worker " + w.Name + ": " + found.text
+				found.text = "worker " + w.Worker + ": " + found.text
 				all = append(all, found)
 				break
 			}

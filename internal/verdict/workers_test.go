@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -23,7 +24,7 @@ func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 	}
 	all := make([]Worker, n)
 	for i := range all {
-		all[i].Name = fmt.Sprintf("w%d", i+1)
+		all[i].Part = &measure.Part{Worker: fmt.Sprintf("w%d", i+1)}
 		for s := range seconds {
 			others := 0.0
 			for k := range medians {
@@ -80,29 +81,37 @@ func TestR28FalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 3))
 	// done returns the number of operations that end before `until`. Their times have a log-normal
 	// distribution with a mean of 1.
-	done := func(until float64) (n float64) {
+	done := func(until float64) (n uint64) {
 		const sigma = 1.0
 		for at := math.Exp(sigma*r.NormFloat64() - sigma*sigma/2); at < until; n++ {
 			at += math.Exp(sigma*r.NormFloat64() - sigma*sigma/2)
 		}
 		return n
 	}
-	variation := math.Sqrt(math.E - 1) // of the times
+	// The standard deviation of these times is √(e-1) times their mean, as in `done`.
+	response := measure.NonEmptySteps(repeated(1e9, 3679))
+	response.Add(repeated(0, 6321))
+	f := Figures{Workers: []Worker{{Part: &measure.Part{Worker: "w1", Length: 100e9, Response: response}}, {Part: &measure.Part{Worker: "w2", Length: 100e9}}}}
 	alarms := 0
 	for range 2000 {
-		own, others := done(100), done(100)+done(100)+done(100)
-		f := Figures{Workers: []Worker{{Name: "w1", Pace: 3 * own / others, PaceError: variation * math.Sqrt(3/others+1/others)}}}
+		f.Workers[0].Connections = completed(done(100))
+		f.Workers[1].Connections = completed(done(100), done(100), done(100))
 		if R28SlowWorker(&f).text != "" {
 			alarms++
-		}
-		f.Workers[0].Pace = 0.1
-		if text := R28SlowWorker(&f).text; !strings.Contains(text, "a client of worker w1 completed 10 % as many operations") {
-			t.Fatalf("%q", text)
 		}
 	}
 	if alarms > 4 {
 		t.Errorf("%d of 2000 runs name a worker that is like the others", alarms)
 	}
+	f.Workers[0].Connections, f.Workers[1].Connections = completed(10), completed(90, 100, 110)
+	if text := R28SlowWorker(&f).text; !strings.Contains(text, "a client of worker w1 completed 10 % as many operations") {
+		t.Fatalf("%q", text)
+	}
+}
+
+// completed returns a connection whose clients completed the given numbers of operations.
+func completed(byClient ...uint64) []measure.Connection {
+	return []measure.Connection{{Endpoint: "a:2379", Completed: byClient}}
 }
 
 // A reason that concerns a worker names the worker.
@@ -110,11 +119,12 @@ func TestReasonsNameTheWorker(t *testing.T) {
 	fresh := func() []Worker {
 		var all []Worker
 		for i := range 3 {
-			g := good()
-			all = append(all, Worker{
-				Name: fmt.Sprintf("w%d on b", i+1), Pace: 1, PaceError: 0.01, MedianDistances: []float64{0.01, -0.01, 0.02, 0}, Seconds: 10,
-				Generator: Generator{Loops: g.Loops, LoopCPUNS: g.LoopCPUNS, RunDelayNS: g.RunDelayNS, PausedNS: g.PausedNS, LongestPauseNS: g.LongestPauseNS, Added: g.Added},
-			})
+			m := good().Measured
+			p := &measure.Part{
+				Worker: fmt.Sprintf("w%d on b", i+1), Length: 10e9, Loops: 2, Window: m.Window, LoopCPU: m.LoopCPU, RunDelay: m.RunDelay,
+				Connections: completed(1000), Response: measure.NonEmptySteps(repeated(10e6, 1000)),
+			}
+			all = append(all, Worker{Part: p, MedianDistances: []float64{0.01, -0.01, 0.02, 0}, Added: added(0.005, 0.005, 0.005)})
 		}
 		return all
 	}
@@ -126,16 +136,16 @@ func TestReasonsNameTheWorker(t *testing.T) {
 	}{
 		{0, func(*Worker) {}, Valid, ""},
 		{26, func(w *Worker) { w.Lost = "the worker is gone" }, Invalid, "worker or host lost: worker w2 on b was lost, and its load ended: the worker is gone"},
-		{27, func(w *Worker) { w.StartDelayNS = 3e9 }, Suspect, "uneven start: worker w2 on b began 3"},
-		{0, func(w *Worker) { w.StartDelayNS = 5e6 }, Valid, ""},
-		{28, func(w *Worker) { w.Pace = 0.1 }, Suspect, "slow worker: on average, a client of worker w2 on b completed 10 % as many operations as other workers' clients"},
-		{0, func(w *Worker) { w.Pace, w.PaceError = 0.7, 0.1 }, Valid, ""},
+		{27, func(w *Worker) { w.StartDelay = 3e9 }, Suspect, "uneven start: worker w2 on b began 3"},
+		{0, func(w *Worker) { w.StartDelay = 5e6 }, Valid, ""},
+		{28, func(w *Worker) { w.Connections = completed(100) }, Suspect, "slow worker: on average, a client of worker w2 on b completed 10 % as many operations as other workers' clients"},
+		{0, func(w *Worker) { w.Connections = completed(700); w.Response.Add(repeated(1e12, 1)) }, Valid, ""},
 		{29, func(w *Worker) { w.MedianDistances = []float64{0.5, 0.49, 0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 65 % above that of the other workers"},
 		{29, func(w *Worker) { w.MedianDistances = []float64{-0.5, -0.49, -0.51} }, Suspect, "worker with other times: the median response time of worker w2 on b was 39 % below that of the other workers"},
 		{0, func(w *Worker) { w.MedianDistances = []float64{0.5, -0.5, 1} }, Valid, ""},
 		{0, func(w *Worker) { w.MedianDistances = []float64{0.09, 0.09, 0.0901} }, Valid, ""},
-		{30, func(w *Worker) { w.LoopCPUNS, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the event loops of the load generator were busy 95 % of the time"},
-		{30, func(w *Worker) { w.ThrottledNS, w.RunDelayNS, w.Added = 8e9, 8e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the control group of the load generator used up its CPU quota"},
+		{30, func(w *Worker) { w.LoopCPU, w.Added = 19e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the event loops of the load generator were busy 95 % of the time"},
+		{30, func(w *Worker) { w.ThrottledNS, w.RunDelay, w.Added = new(int64(8e9)), 8e9, added(0, 0.2, 0.3) }, Suspect, "disturbed worker: worker w2 on b: the control group of the load generator used up its CPU quota"},
 	}
 	for _, test := range tests {
 		f := good()
@@ -155,7 +165,10 @@ func TestReasonsNameTheWorker(t *testing.T) {
 // In an open loop, too, the reason names a single worker's mean delay: its p99 is not known.
 func TestLateWorkerOfAnOpenLoop(t *testing.T) {
 	f := goodOpen()
-	f.Workers = []Worker{{Name: "w1 on a", Seconds: 10, Generator: Generator{Loops: 1, Added: added(0, 0.2, 0.3)}}, {Name: "w2 on b", Seconds: 10, Generator: Generator{Loops: 1}}}
+	f.Workers = []Worker{
+		{Part: &measure.Part{Worker: "w1 on a", Length: 10e9, Loops: 1}, Added: added(0, 0.2, 0.3)},
+		{Part: &measure.Part{Worker: "w2 on b", Length: 10e9, Loops: 1}},
+	}
 	const want = "worker w1 on a: the load generator sent operations or read responses late (on average "
 	if found := R30DisturbedWorker(&f); found.state != Suspect || !strings.HasPrefix(found.text, want) {
 		t.Errorf("R30: %+v, want %q", found, want)
@@ -166,7 +179,7 @@ func TestLateWorkerOfAnOpenLoop(t *testing.T) {
 // includes. A reason that concerns a lost host names the host.
 func TestReasonsAboutSeveralLoopsAndHosts(t *testing.T) {
 	f := good()
-	f.Loops, f.PausedNS, f.LongestPauseNS, f.Added = 1, 9e9, 1e9, added(0, 0, 0.3)
+	f.Measured.Paused, f.Measured.LongestPause, f.Added = 9e9, 1e9, added(0, 0, 0.3)
 	for _, test := range []struct {
 		loops, workers int
 		want           string
@@ -176,7 +189,7 @@ func TestReasonsAboutSeveralLoopsAndHosts(t *testing.T) {
 			t.Errorf("%d loops of %d workers: %+v", test.loops, test.workers, found)
 		}
 	}
-	f.Hosts = []Host{{Name: "db1"}, {Name: "db2", Lost: "the agent is gone"}}
+	f.Workers, f.Hosts = nil, []Host{{Name: "db1"}, {Name: "db2", Lost: "the agent is gone"}}
 	if found := R26WorkerLost(&f); found.state != Invalid || found.text != "host db2 was lost with its members, and the load ended: the agent is gone" {
 		t.Errorf("%+v", found)
 	}
@@ -186,14 +199,33 @@ func TestReasonsAboutSeveralLoopsAndHosts(t *testing.T) {
 // unknown.
 func TestLittlesLawIgnoresALostWorker(t *testing.T) {
 	f := good()
-	f.OpenLoop, f.Clients, f.MeanInFlight, f.Seconds, f.LongestNS = false, 16, 12, 100, 1e6
-	f.TotalNS = 16 * f.Seconds * 1e9
-	f.Workers = []Worker{{Name: "w1 on a"}, {Name: "w2 on b"}}
+	f.Clients, f.Measured.MeanInFlight, f.Measured.Seconds = 16, 12, 100
+	takeTimes(&f, 16*100e9, 20e6, 20e6)
+	f.Workers = []Worker{{Part: &measure.Part{Worker: "w1 on a", Length: 100e9}}, {Part: &measure.Part{Worker: "w2 on b", Length: 100e9}}}
 	if found := R4LittlesLaw(&f); found.state != Invalid {
 		t.Fatalf("12 of 16 clients: %+v", found)
 	}
 	f.Workers[1].Lost = "the worker is gone"
 	if found := R4LittlesLaw(&f); found.state != Valid {
 		t.Errorf("with a worker lost: %+v", found)
+	}
+}
+
+// If a worker has sent its part of the total number of operations, its clients stop, even while
+// other workers still send operations. This is not a defect.
+func TestClientsOutsideTheirWorkersWindow(t *testing.T) {
+	f := Figures{Measured: &measure.Totals{Seconds: 0.5}}
+	for _, w := range []struct {
+		length  int64
+		clients []uint64
+	}{{5e8, []uint64{7, 7}}, {1.25e8, []uint64{7, 7}}, {6e8, []uint64{7, 7, 7}}, {1e8, nil}} {
+		f.Workers = append(f.Workers, Worker{Part: &measure.Part{Length: w.length, Connections: completed(w.clients...)}})
+	}
+	if got := f.meanInactiveClients(); math.Abs(got-1.5) > 1e-9 {
+		t.Errorf("%v clients were outside, not 1.5", got)
+	}
+	f.Measured.Seconds = 0
+	if got := f.meanInactiveClients(); got != 0 {
+		t.Errorf("without a window %v were outside", got)
 	}
 }

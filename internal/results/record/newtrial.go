@@ -27,9 +27,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.setUsage(&o, measured)
 	t.Verification.setDiskShare(t.Due, t.Written)
 	t.Overhead = newOverhead(all, measured, c.Open(), t.ConnectionWaitNS, newQueueWaits(o.RanForLoad, orZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
-	f := t.figures(all, measured, warmup, o.RanForLoad)
-	f.Halves = windowHalves(o.DoneCounts, measured.Seconds)
-	t.Verdict = verdict.Judge(f)
+	t.Verdict = verdict.Judge(t.figures(&o, all, measured, warmup))
 	return t
 }
 

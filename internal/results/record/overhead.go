@@ -120,20 +120,3 @@ func (a *GeneratorOverhead) figures() verdict.Added {
 		Sampled: a.Sampled.Summary, Undisturbed: a.Undisturbed.Summary,
 	}
 }
-
-// waitTimes returns quantiles and the mean of the time for which operations waited because no
-// connection was free or because the limit on operations in flight was reached. The results cover
-// all operations that were sent, although the histogram contains only the operations that waited.
-func waitTimes(d *measure.Disturbance) (times verdict.Times) {
-	sent, some := float64(measure.Count(d.OwnDelay)), float64(measure.Count(d.BlockedDelay))
-	if some == 0 {
-		return times
-	}
-	for i, p := range verdict.Quantiles() {
-		if above := (1 - p/100) * sent; some > above {
-			times[i] = float64(d.BlockedDelay.ValueAtQuantile(100 * (1 - above/some)))
-		}
-	}
-	times[verdict.MeanIndex] = d.BlockedDelay.Mean() * some / max(sent, some)
-	return times
-}

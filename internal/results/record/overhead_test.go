@@ -8,31 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
-	"github.com/quorumbench/quorumbench/internal/verdict"
 )
-
-// 1,000 operations are sent. 100 of them wait, for 1 to 100 ms.
-func TestWaitedCoversAllOperations(t *testing.T) {
-	d := &measure.Disturbance{OwnDelay: measure.NewHistogram(), BlockedDelay: measure.NewHistogram()}
-	for i := range int64(1000) {
-		measure.Record(d.OwnDelay, 1000)
-		if i < 100 {
-			measure.Record(d.BlockedDelay, (i+1)*1e6)
-		}
-	}
-	for i, p := range verdict.Quantiles() {
-		want := map[float64]float64{90: 1e6, 95: 50e6, 99: 90e6, 99.9: 99e6, 100: 100e6}[p]
-		if got := waitTimes(d)[i]; got < 0.98*want || got > 1.02*want {
-			t.Errorf("p%v waited %v ns, want %v", p, got, want)
-		}
-	}
-	if mean := waitTimes(d)[verdict.MeanIndex]; math.Abs(mean-5.05e6) > 0.01e6 {
-		t.Errorf("the mean operation waited %v ns", mean)
-	}
-	if waitTimes(&measure.Disturbance{}) != (verdict.Times{}) {
-		t.Error("nothing waited")
-	}
-}
 
 // sampledLoop returns the record of 1,000 operations. Each operation took 10 ms, of which the
 // generator added 2 ms. The parameter `waited` is the share of the added time that was run queue

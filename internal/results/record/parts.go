@@ -53,7 +53,7 @@ func (t *Trial) setParts(o *Observed, m *measure.Totals, roles RoleHistory) {
 	t.ByMember = byMember(m, o.Members, o.DoneCounts)
 	t.Roles = append(t.Roles, roles...)
 	t.ByClient = byClient(m.Connections)
-	t.ByWorker = byWorker(m.Parts)
+	t.ByWorker = byWorker(m.Workers())
 	t.ByHost, t.ClockChanges = o.Hosts, o.ClockChanges
 	t.WorkerTiming = newWorkerTiming(t.ByWorker, m)
 	if t.Watch = newWatched(t.Load.Watch, m); t.Watch != nil {

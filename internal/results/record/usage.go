@@ -49,7 +49,7 @@ func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
 	t.ThrottledNS, t.StolenShare, t.BusyShare, t.ForeignShare = o.ThrottledNS, o.StolenShare, o.BusyShare, o.ForeignShare
 	t.WakeDelayNS, t.MeanPausedClients = m.Paused, m.MeanResting
 	t.SamplingCPUSeconds = o.SamplingCPUSeconds
-	if !anyLost(m.Parts) { // the operations of a lost worker are known, but not its CPU time
+	if !m.HasLostWorker() { // the operations of a lost worker are known, but not its CPU time
 		t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
 	}
 	t.StoreCosts = t.storeCosts(o, m)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -20,7 +21,7 @@ func TestHistoryShareOfTheDisk(t *testing.T) {
 		if got := orZero(a.DiskShare); math.Abs(got-max(share, 0)) > 1e-9 {
 			t.Errorf("%+v has the share %g", of, got)
 		}
-		v := verdict.Judge(verdict.Figures{Done: 1, Due: 1, Cluster: verdict.Cluster{HistoryShare: orZero(a.DiskShare)}})
+		v := verdict.Judge(verdict.Figures{Measured: &measure.Totals{}, Merged: &measure.Cell{}, Cluster: verdict.Cluster{HistoryShare: orZero(a.DiskShare)}})
 		if said := strings.Contains(strings.Join(v.Notes, " "), "10 % of the writes to the members' disk in the window"); said != (share > 0) {
 			t.Errorf("%+v: the notes are %q", of, v.Notes)
 		}

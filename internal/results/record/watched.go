@@ -63,16 +63,3 @@ func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 	}
 	return w
 }
-
-// figures returns the facts about watch events that the verdict's rules need. Duplicated, reordered
-// and untimed events are those in the window. Lost events are those of the whole load, because they
-// are not known for the window alone. If the load watches a given key, untimed events are normal
-// and count as 0, because events of writes before the load have no times.
-func (w *Watched) figures(c *scenario.Watch, window *measure.Watch) measure.WatchCounts {
-	f := w.WatchCounts
-	f.Duplicated, f.Reordered, f.Untimed = window.Duplicated, window.Reordered, window.Untimed
-	if c != nil && len(c.Key) > 0 {
-		f.Untimed = 0
-	}
-	return f
-}

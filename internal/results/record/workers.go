@@ -48,10 +48,9 @@ type ByWorker struct {
 	ThrottledNS    *int64   `json:"throttled_ns"` // null if other workers use the same process or the system does not report it
 }
 
-// byWorker returns the results of each worker. It returns nil if a single worker generated the load
-// and was not lost.
+// byWorker returns the results of each worker, or nil if there are none.
 func byWorker(parts []measure.Part) []ByWorker {
-	if len(parts) < 2 && !anyLost(parts) {
+	if len(parts) == 0 {
 		return nil
 	}
 	all := make([]ByWorker, len(parts))
@@ -126,83 +125,15 @@ func (t *Trial) LastToBegin() (last *ByWorker) {
 	return last
 }
 
-// meanInactiveClients returns the time-weighted mean number of clients whose worker was not active:
-// it had not started yet, or had already sent its part of a total.
-func (t *Trial) meanInactiveClients() (clients float64) {
-	for i := range t.ByWorker {
-		if b := &t.ByWorker[i]; t.Seconds > 0 {
-			clients += float64(b.Clients) * max(0, 1-b.Seconds/t.Seconds)
-		}
-	}
-	return clients
-}
-
-func anyLost(parts []measure.Part) bool {
+// judgedWorkers returns the facts about the workers that the verdict needs. ranForLoad is the value
+// of Observed.RanForLoad.
+func (t *Trial) judgedWorkers(parts []measure.Part, ranForLoad *float64) []verdict.Worker {
+	all, apart := make([]verdict.Worker, len(parts)), measure.MedianDistances(parts)
 	for i := range parts {
-		if parts[i].Lost != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// workers returns the facts about the workers that the verdict needs. ranForLoad is the value of
-// Observed.RanForLoad.
-func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker {
-	all, apart := make([]verdict.Worker, len(m.Parts)), measure.MedianDistances(m.Parts)
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		response := p.Response.Histogram()
+		p := &parts[i]
 		d := measure.Disturbance{Sampled: p.Sampled.Histogram(), Undisturbed: p.Undisturbed.Histogram(), Idle: p.Idle, RunWait: p.RunWait}
-		seconds := float64(p.Length) / 1e9
-		w := verdict.Worker{
-			Name: p.Worker, Lost: p.Lost, StartDelayNS: p.StartDelay, MedianDistances: apart[i], Seconds: seconds,
-			Generator: verdict.Generator{
-				Loops: p.Loops, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay, PausedNS: p.Paused, LongestPauseNS: p.LongestPause,
-				ThrottledNS: orZero(p.ThrottledNS),
-				Added:       overheadOf(&d, response, t.ConnectionWaitNS, newQueueWaits(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, seconds)).figures(),
-			},
-		}
-		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && measure.Count(response) > 0 {
-			w.Pace = own / others
-			w.PaceError = response.StdDev() / max(response.Mean(), 1) * math.Sqrt(1/others+1/of)
-		}
-		all[i] = w
+		waits := newQueueWaits(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, float64(p.Length)/1e9)
+		all[i] = verdict.Worker{Part: p, MedianDistances: apart[i], Added: overheadOf(&d, p.Response.Histogram(), t.ConnectionWaitNS, waits).figures()}
 	}
 	return all
-}
-
-// paceOf returns three numbers of operations. ownOperations is the number that the clients of the
-// i-th worker completed. otherOperations is the number that they would have completed at the pace
-// of the other workers' clients. Only clients of the same endpoints are compared.
-// basisOperations is the number of operations from which this pace was computed.
-func paceOf(parts []measure.Part, i int) (ownOperations, otherOperations, basisOperations float64) {
-	type pace struct{ clients, operations, perSecond float64 }
-	mine, theirs := map[string]*pace{}, map[string]*pace{}
-	for k := range parts {
-		at := theirs
-		if k == i {
-			at = mine
-		}
-		for _, c := range parts[k].Connections {
-			if at[c.Endpoint] == nil {
-				at[c.Endpoint] = &pace{}
-			}
-			for _, n := range c.Completed {
-				p := at[c.Endpoint]
-				p.clients, p.operations = p.clients+1, p.operations+float64(n)
-				p.perSecond += float64(n) / max(float64(parts[k].Length)/1e9, 1e-9)
-			}
-		}
-	}
-	for endpoint, p := range mine {
-		o := theirs[endpoint]
-		if o == nil || o.clients == 0 {
-			continue
-		}
-		ownOperations += p.operations
-		otherOperations += p.clients * o.perSecond / o.clients * float64(parts[i].Length) / 1e9
-		basisOperations += o.operations
-	}
-	return ownOperations, otherOperations, basisOperations
 }
