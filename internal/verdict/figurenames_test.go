@@ -27,7 +27,7 @@ func TestStateOfEachFigure(t *testing.T) {
 		{"few operations", func(f *Figures) { *f = openLoop(999, 0) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
 		{"a lost event", func(f *Figures) { f.Measured.Watching.Expected, f.Measured.Watching.Lost = 1000, 1 }, []string{"watch-p99"}},
 		{"a member too many", func(f *Figures) { f.Measured.Unattributed = 1 }, []string{}},
-		{"a clock that was set", func(f *Figures) { f.Hosts = []Host{{Name: "b", ClockChanges: 1}} }, []string{}},
+		{"a clock that was set", func(f *Figures) { f.Hosts = []measure.Host{{Name: "b", Clock: &measure.Clock{Jumps: 1}}} }, []string{}},
 		{"a lost member", func(f *Figures) { f.LostMembers = []string{"m2"} }, every},
 		{"an election", func(f *Figures) { f.TermChanges = 1 }, every},
 		{"a file system that forgets", func(f *Figures) { f.Volatile = true }, every},

@@ -39,7 +39,7 @@ type Figures struct {
 	// Hosts lists the hosts that ran members or generated load. The list is empty unless the
 	// scenario names machines with separate clocks. If it is not empty, R10 and R23 judge each
 	// machine separately.
-	Hosts []Host
+	Hosts []measure.Host
 	// ControllerClock reports the changes to the clock of the controller's machine. It may be nil.
 	ControllerClock *ClockChanges
 
@@ -173,6 +173,14 @@ func (f *Figures) quantile(p float64) float64 {
 
 // durable reports whether writes survive a power loss.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
+
+// orZero returns *p, or the zero value if p is nil.
+func orZero[T any](p *T) (x T) {
+	if p != nil {
+		x = *p
+	}
+	return x
+}
 
 // limitEffect limits an effect to the figures that the trial has. It removes the effect on
 // percentiles that are printed as a dash or as failed, and on a throughput of 0.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -19,23 +20,6 @@ const (
 	// which cannot be set.
 	eventTimes = "events"
 )
-
-// Host is one of several machines that ran members or generated load.
-type Host struct {
-	Name    string
-	Lost    string // why the host and its members were lost before the end of the load; empty if they were not
-	Machine string // identifies the machine, because several hosts can be on one machine
-	// HasMembers is set if the host ran members. GeneratesLoad is set if it generated load.
-	HasMembers, GeneratesLoad bool
-	// These are fractions of the host's total CPU time, as in Generator.
-	StolenShare, BusyShare, ForeignShare float64
-	Processors                           int
-	// ClockErrorNS is the uncertainty of the host's clock, or 0 if the host uses the controller's
-	// clock. ClockChanges is the number of times that the clock was set. ClockChangeNS is the
-	// absolute value of the sum of these changes.
-	ClockErrorNS, ClockChangeNS float64
-	ClockChanges                int
-}
 
 // ClockChanges reports how the controller's clock was set during a trial. These changes do not
 // affect the times in the record, which are based on the clock's setting at the start of the
@@ -63,11 +47,11 @@ func (c *ClockChanges) finding() finding {
 
 // judgeMachines calls the function `judge` once for each machine, with a Host that combines the
 // machine's hosts, and returns the worst findings.
-func (f *Figures) judgeMachines(judge func(h *Host) finding) finding {
+func (f *Figures) judgeMachines(judge func(h *measure.Host) finding) finding {
 	var all []finding
 	for i := range f.Hosts {
 		h := f.Hosts[i]
-		same := func(o Host) bool { return o.Machine == h.Machine }
+		same := func(o measure.Host) bool { return o.Machine == h.Machine }
 		if slices.IndexFunc(f.Hosts, same) < i {
 			continue
 		}
@@ -95,7 +79,7 @@ func joinHosts(names []string) string {
 
 // generatorEffectOn returns the worst effect of the generators on a machine. It ignores generators
 // whose delay has another cause.
-func (f *Figures) generatorEffectOn(h *Host, c cause) (e Effect) {
+func (f *Figures) generatorEffectOn(h *measure.Host, c cause) (e Effect) {
 	if !h.GeneratesLoad {
 		return e
 	}
@@ -107,12 +91,12 @@ func (f *Figures) generatorEffectOn(h *Host, c cause) (e Effect) {
 	}
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		at := slices.IndexFunc(f.Hosts, func(o Host) bool { return strings.HasSuffix(w.Worker, " on "+o.Name) })
+		at := slices.IndexFunc(f.Hosts, func(o measure.Host) bool { return strings.HasSuffix(w.Worker, " on "+o.Name) })
 		if at < 0 || f.Hosts[at].Machine != h.Machine {
 			continue
 		}
 		own := w.figures(f)
-		if own.StolenShare = h.StolenShare; own.isMajorCause(c) {
+		if own.StolenShare = orZero(h.StolenShare); own.isMajorCause(c) {
 			e = e.union(own.generatorEffect())
 		}
 	}
@@ -120,33 +104,35 @@ func (f *Figures) generatorEffectOn(h *Host, c cause) (e Effect) {
 }
 
 // judgeSteal applies R10 to the machine h.
-func (f *Figures) judgeSteal(h *Host) finding {
-	share := h.StolenShare
-	if share <= 0 {
+func (f *Figures) judgeSteal(h *measure.Host) finding {
+	stolen, busy := orZero(h.StolenShare), orZero(h.BusyShare)
+	if stolen <= 0 {
 		return noFinding()
 	}
-	if h.BusyShare > 0 {
-		share /= h.BusyShare + h.StolenShare
+	share := stolen
+	if busy > 0 {
+		share /= busy + stolen
 	}
 	e := f.generatorEffectOn(h, stealCause)
 	if h.HasMembers {
-		e = e.union(f.missingCPUEffect(missingCPU{share: share, windowShare: timeWithoutCPU(h.StolenShare, h.Processors), membersBusy: h.BusyShare}))
+		e = e.union(f.missingCPUEffect(missingCPU{share: share, windowShare: timeWithoutCPU(stolen, h.CPUs), membersBusy: busy}))
 	}
 	return f.judgeEffect(e, "the hypervisor of %s withheld %s of the CPU time that programs needed", h.Name, text.Share(share))
 }
 
 // judgeOtherPrograms applies R23 to the machine h. Other programs slow members down only while no
 // CPU is idle. They slow a generator down only while the generator waits for a CPU.
-func (f *Figures) judgeOtherPrograms(h *Host) finding {
-	if h.ForeignShare <= 0 {
+func (f *Figures) judgeOtherPrograms(h *measure.Host) finding {
+	foreign, busy := orZero(h.ForeignShare), orZero(h.BusyShare)
+	if foreign <= 0 {
 		return noFinding()
 	}
 	e := f.generatorEffectOn(h, cpuWaitCause)
 	if h.HasMembers {
-		share := h.ForeignShare * min(h.BusyShare+h.StolenShare, 1)
-		e = e.union(f.missingCPUEffect(missingCPU{share: share, windowShare: share, membersBusy: h.BusyShare}))
+		share := foreign * min(busy+orZero(h.StolenShare), 1)
+		e = e.union(f.missingCPUEffect(missingCPU{share: share, windowShare: share, membersBusy: busy}))
 	}
-	return f.judgeEffect(e, "other programs used %s of the CPU time of %s", text.Share(h.ForeignShare), h.Name)
+	return f.judgeEffect(e, "other programs used %s of the CPU time of %s", text.Share(foreign), h.Name)
 }
 
 // R32UncertainClock reports hosts whose clock was set during the trial or is too uncertain.
@@ -155,17 +141,18 @@ func R32UncertainClock(f *Figures) finding {
 	var bounds []float64 // for hosts with workers
 	for i := range f.Hosts {
 		h := &f.Hosts[i]
-		bound := text.Duration(h.ClockErrorNS)
+		clock := orZero(h.Clock)
+		bound := max(float64(clock.WidestBoundNS), 0)
 		switch {
-		case h.ClockChanges > 0:
-			all = append(all, suspect("the clock of host %s was set during the trial (%s, %s in total) or drifted too much; the times of this host's events may be wrong by up to a second", h.Name, text.Plural(uint64(h.ClockChanges), "change"), text.Duration(h.ClockChangeNS)).restrictTo(eventTimes))
-		case h.ClockErrorNS > SuspectClockNS:
-			all = append(all, suspect("the clock of host %s is uncertain by %s; this host's events cannot be compared with the load's one-second intervals", h.Name, bound).restrictTo(eventTimes))
-		case h.ClockErrorNS > NotedClockNS:
-			all = append(all, finding{state: Valid, text: fmt.Sprintf("the clock of host %s is uncertain by %s; the times of this host's events may be wrong by that amount", h.Name, bound)})
+		case clock.Jumps > 0:
+			all = append(all, suspect("the clock of host %s was set during the trial (%s, %s in total) or drifted too much; the times of this host's events may be wrong by up to a second", h.Name, text.Plural(uint64(clock.Jumps), "change"), text.Duration(math.Abs(float64(clock.ClockChangeNS)))).restrictTo(eventTimes))
+		case bound > SuspectClockNS:
+			all = append(all, suspect("the clock of host %s is uncertain by %s; this host's events cannot be compared with the load's one-second intervals", h.Name, text.Duration(bound)).restrictTo(eventTimes))
+		case bound > NotedClockNS:
+			all = append(all, finding{state: Valid, text: fmt.Sprintf("the clock of host %s is uncertain by %s; the times of this host's events may be wrong by that amount", h.Name, text.Duration(bound))})
 		}
 		if h.GeneratesLoad {
-			bounds = append(bounds, h.ClockErrorNS)
+			bounds = append(bounds, bound)
 		}
 	}
 	if n := len(bounds); n > 1 && f.Measured.Seconds > 0 {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,16 +14,18 @@ import (
 // other hosts.
 func onHosts() Figures {
 	f := good()
-	f.Hosts = []Host{
-		{Name: "db", Machine: "machine db", HasMembers: true, BusyShare: 0.5, Processors: 2},
-		{Name: "gen1", Machine: "machine gen1", GeneratesLoad: true, BusyShare: 0.5, Processors: 2},
-		{Name: "gen2", Machine: "machine gen2", GeneratesLoad: true, BusyShare: 0.5, Processors: 2},
+	f.Hosts = []measure.Host{
+		{Name: "db", Machine: "machine db", HasMembers: true, BusyShare: new(0.5), CPUs: 2},
+		{Name: "gen1", Machine: "machine gen1", GeneratesLoad: true, BusyShare: new(0.5), CPUs: 2},
+		{Name: "gen2", Machine: "machine gen2", GeneratesLoad: true, BusyShare: new(0.5), CPUs: 2},
 	}
 	for _, name := range []string{"w1 on gen1", "w2 on gen2"} {
 		f.Workers = append(f.Workers, Worker{Part: &measure.Part{Worker: name, Length: 10e9, Loops: 1}})
 	}
 	return f
 }
+
+func uncertainBy(ns int64) *measure.Clock { return &measure.Clock{WidestBoundNS: ns} }
 
 // Each host is judged by its part of the trial, and the reason names the host.
 func TestHostsAreJudgedByTheirPart(t *testing.T) {
@@ -37,26 +40,26 @@ func TestHostsAreJudgedByTheirPart(t *testing.T) {
 		says string // empty: nothing is suspect
 	}{
 		{"nothing", func(*Figures) {}, 23, ""},
-		{"other programs on a load-only host without an effect", func(f *Figures) { f.Hosts[1].ForeignShare = 0.4 }, 23, ""},
-		{"other programs for which a generator waited", func(f *Figures) { f.Hosts[2].ForeignShare = 0.4; waiting(f, 1) }, 23, "other programs used 40 % of the CPU time of host gen2; "},
-		{"another host's generator waited", func(f *Figures) { f.Hosts[2].ForeignShare = 0.4; waiting(f, 0) }, 23, ""},
-		{"other programs next to a member on a full machine", func(f *Figures) { f.Hosts[0].ForeignShare, f.Hosts[0].BusyShare = 0.3, 1 }, 23, "other programs used 30 % of the CPU time of host db; "},
-		{"the same on an idle one", func(f *Figures) { f.Hosts[0].ForeignShare, f.Hosts[0].BusyShare = 0.1, 0.2 }, 23, ""},
+		{"other programs on a load-only host without an effect", func(f *Figures) { f.Hosts[1].ForeignShare = new(0.4) }, 23, ""},
+		{"other programs for which a generator waited", func(f *Figures) { f.Hosts[2].ForeignShare = new(0.4); waiting(f, 1) }, 23, "other programs used 40 % of the CPU time of host gen2; "},
+		{"another host's generator waited", func(f *Figures) { f.Hosts[2].ForeignShare = new(0.4); waiting(f, 0) }, 23, ""},
+		{"other programs next to a member on a full machine", func(f *Figures) { f.Hosts[0].ForeignShare, f.Hosts[0].BusyShare = new(0.3), new(1.0) }, 23, "other programs used 30 % of the CPU time of host db; "},
+		{"the same on an idle one", func(f *Figures) { f.Hosts[0].ForeignShare, f.Hosts[0].BusyShare = new(0.1), new(0.2) }, 23, ""},
 		{"one machine is judged once", func(f *Figures) {
 			for i := range f.Hosts {
-				f.Hosts[i].Machine, f.Hosts[i].ForeignShare, f.Hosts[i].BusyShare = "machine", 0.3, 1
+				f.Hosts[i].Machine, f.Hosts[i].ForeignShare, f.Hosts[i].BusyShare = "machine", new(0.3), new(1.0)
 			}
 		}, 23, "other programs used 30 % of the CPU time of the machine of hosts db, gen1, gen2; "},
-		{"stolen from a generator", func(f *Figures) { f.Hosts[1].StolenShare = 0.3; f.Workers[0].Added = added(0.2, 0.2, 0.3) }, 10, "the hypervisor of host gen1 withheld 37 % of the CPU time that programs needed; "},
-		{"stolen from a host whose generator was not late", func(f *Figures) { f.Hosts[1].StolenShare = 0.3 }, 10, ""},
-		{"stolen from members", func(f *Figures) { f.Hosts[0].StolenShare = 0.1 }, 10, "the hypervisor of host db withheld 17 % "},
+		{"stolen from a generator", func(f *Figures) { f.Hosts[1].StolenShare = new(0.3); f.Workers[0].Added = added(0.2, 0.2, 0.3) }, 10, "the hypervisor of host gen1 withheld 37 % of the CPU time that programs needed; "},
+		{"stolen from a host whose generator was not late", func(f *Figures) { f.Hosts[1].StolenShare = new(0.3) }, 10, ""},
+		{"stolen from members", func(f *Figures) { f.Hosts[0].StolenShare = new(0.1) }, 10, "the hypervisor of host db withheld 17 % "},
 		{"clocks known as usual", func(f *Figures) {
-			f.Hosts[0].ClockErrorNS, f.Hosts[1].ClockErrorNS, f.Hosts[2].ClockErrorNS = 1e6, 2e5, 1e5
+			f.Hosts[0].Clock, f.Hosts[1].Clock, f.Hosts[2].Clock = uncertainBy(1e6), uncertainBy(2e5), uncertainBy(1e5)
 		}, 32, ""},
-		{"a clock that was set", func(f *Figures) { f.Hosts[0].ClockChanges, f.Hosts[0].ClockChangeNS = 1, 3600e9 }, 32, "the clock of host db was set during the trial (1 change, 3600 s in total)"},
-		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].ClockErrorNS = 0.6e9 }, 32, "the clock of host db is uncertain by 600 ms"},
+		{"a clock that was set", func(f *Figures) { f.Hosts[0].Clock = &measure.Clock{Jumps: 1, ClockChangeNS: -3600e9} }, 32, "the clock of host db was set during the trial (1 change, 3600 s in total)"},
+		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].Clock = uncertainBy(0.6e9) }, 32, "the clock of host db is uncertain by 600 ms"},
 		{"a start that is hardly known", func(f *Figures) {
-			f.Measured.Seconds, f.Hosts[1].ClockErrorNS, f.Hosts[2].ClockErrorNS = 1, 0.1e9, 0.1e9
+			f.Measured.Seconds, f.Hosts[1].Clock, f.Hosts[2].Clock = 1, uncertainBy(0.1e9), uncertainBy(0.1e9)
 		}, 32, "workers may have begun 200 ms apart because their hosts' clocks are uncertain; throughput may be up to 10 % too low"},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
@@ -79,7 +82,7 @@ func TestHostsAreJudgedByTheirPart(t *testing.T) {
 func TestReasonNamesTheHostOfTheGenerator(t *testing.T) {
 	f := good()
 	f.ThrottledNS, f.Added = 2e9, added(0.2, 0, 0)
-	for want, hosts := range map[string][]Host{
+	for want, hosts := range map[string][]measure.Host{
 		"generator throttled: the control group of the load generator used up its CPU quota and was paused for 2.00 s":         nil,
 		"generator throttled: the control group of the load generator on gen1 used up its CPU quota and was paused for 2.00 s": onHosts().Hosts[:2],
 	} {
@@ -99,7 +102,7 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 	for range 2000 {
 		for i := range f.Hosts {
 			h := &f.Hosts[i]
-			h.ClockErrorNS, h.ForeignShare, h.StolenShare, h.BusyShare = r.Float64()*1e9, r.Float64()/2, r.Float64()/2, 0.5
+			h.Clock, h.ForeignShare, h.StolenShare, h.BusyShare = uncertainBy(r.Int64N(1e9)), new(r.Float64()/2), new(r.Float64()/2), new(0.5)
 		}
 		f.Workers[0].RunDelay, f.Workers[0].Added = r.Int64N(1e10), added(0, r.Float64()/5, r.Float64()/5)
 		state := func(f Figures) State {
@@ -107,14 +110,14 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 		}
 		before := state(f)
 		turned := f
-		turned.Hosts = []Host{f.Hosts[2], f.Hosts[0], f.Hosts[1]}
+		turned.Hosts = []measure.Host{f.Hosts[2], f.Hosts[0], f.Hosts[1]}
 		if after := state(turned); after != before {
 			t.Fatalf("%s, and in another order %s: %+v", before, after, f.Hosts)
 		}
 		worse := f
-		worse.Hosts = append([]Host(nil), f.Hosts...)
+		worse.Hosts = slices.Clone(f.Hosts)
 		h := &worse.Hosts[r.IntN(len(worse.Hosts))]
-		h.ClockErrorNS, h.ForeignShare = h.ClockErrorNS*2, h.ForeignShare*1.5
+		h.Clock, h.ForeignShare = uncertainBy(2*h.Clock.WidestBoundNS), new(1.5**h.ForeignShare)
 		if after := state(worse); before.Worse(after) {
 			t.Fatalf("%s becomes %s with worse hosts: %+v, %+v", before, after, f.Hosts, worse.Hosts)
 		}

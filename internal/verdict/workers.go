@@ -185,11 +185,10 @@ func R29WorkerApart(f *Figures) finding {
 func (w *Worker) figures(all *Figures) Figures {
 	m := &measure.Totals{Seconds: w.seconds(), Window: w.Window, LoopCPU: w.LoopCPU, RunDelay: w.RunDelay}
 	m.Outcomes = all.Measured.Outcomes // the rules judge the effect on the figures of all workers
-	own := Figures{OpenLoop: all.OpenLoop, Measured: m, Headline: all.Headline, Generator: Generator{Loops: w.Loops, Added: w.Added, StolenShare: all.StolenShare}}
-	if w.ThrottledNS != nil {
-		own.ThrottledNS = *w.ThrottledNS
+	return Figures{
+		OpenLoop: all.OpenLoop, Measured: m, Headline: all.Headline,
+		Generator: Generator{Loops: w.Loops, Added: w.Added, ThrottledNS: orZero(w.ThrottledNS), StolenShare: all.StolenShare},
 	}
-	return own
 }
 
 // R30DisturbedWorker reports a worker whose generator was disturbed. It applies R5 to R9 to each

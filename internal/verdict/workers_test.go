@@ -189,7 +189,7 @@ func TestReasonsAboutSeveralLoopsAndHosts(t *testing.T) {
 			t.Errorf("%d loops of %d workers: %+v", test.loops, test.workers, found)
 		}
 	}
-	f.Workers, f.Hosts = nil, []Host{{Name: "db1"}, {Name: "db2", Lost: "the agent is gone"}}
+	f.Workers, f.Hosts = nil, []measure.Host{{Name: "db1"}, {Name: "db2", Lost: "the agent is gone"}}
 	if found := R26WorkerLost(&f); found.state != Invalid || found.text != "host db2 was lost with its members, and the load ended: the agent is gone" {
 		t.Errorf("%+v", found)
 	}

@@ -24,7 +24,7 @@ func (t *Trial) figures(o *Observed, all *measure.Cell, m, warmup *measure.Total
 			ThrottledNS: orZero(t.ThrottledNS), MembersOnMachine: orZero(t.SharesMachine), ForeignKnown: t.ForeignShare != nil,
 			StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
 		},
-		Workers: t.judgedWorkers(m.Workers(), o.RanForLoad), Hosts: t.hosts(), ControllerClock: t.ClockChanges,
+		Workers: t.judgedWorkers(m.Workers(), o.RanForLoad), Hosts: t.ByHost, ControllerClock: t.ClockChanges,
 		Cluster:    verdict.Cluster{LostMembers: t.LostMembers, TermChanges: t.TermChanges - t.TermChangesInFaults},
 		Faults:     verdict.Faults{Injected: countInjected(t.Faults), ErrorsInFaults: t.ErrorsInFaults, FaultFailures: failedFaults(t.Faults)},
 		Durability: verdict.Durability{VolatileAllowed: t.AllowVolatile},
