@@ -30,7 +30,7 @@ func TestStateOfEachFigure(t *testing.T) {
 		{"a clock that was set", func(f *Figures) { f.Hosts = []measure.Host{{Name: "b", Clock: &measure.Clock{Jumps: 1}}} }, []string{}},
 		{"a lost member", func(f *Figures) { f.LostMembers = []string{"m2"} }, every},
 		{"an election", func(f *Figures) { f.TermChanges = 1 }, every},
-		{"a file system that forgets", func(f *Figures) { f.Volatile = true }, every},
+		{"a file system that forgets", func(f *Figures) { f.Durability.Volatile = true }, every},
 		{"other programs during a closed loop", func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersOnMachine = 0.33, 1, true },
 			slices.DeleteFunc(slices.Clone(every), func(name string) bool { return name == "watch-p99" || name == "errors" })},
 		{"p99 and beyond, and a lost event", func(f *Figures) {

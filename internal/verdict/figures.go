@@ -45,7 +45,8 @@ type Figures struct {
 
 	Cluster
 	Faults
-	Durability
+	// Durability describes whether the members' writes survive a power loss. It is nil if unknown.
+	Durability *measure.Durability
 }
 
 // Load holds the parameters of the load.
@@ -60,6 +61,7 @@ type Load struct {
 	HasDeletes       bool // some operations remove keys
 	Preloaded        bool // every key existed before the window
 	ValueSize        int  // bytes
+	AllowVolatile    bool // the scenario allows writes that do not survive a power loss
 	// WatchesGivenKey is set if all watchers watch one given key. Events of writes before the load
 	// then have no times.
 	WatchesGivenKey bool
@@ -73,7 +75,7 @@ type Generator struct {
 	// Fractions of the machine's CPU time: used by any program, withheld by the hypervisor, and
 	// used by programs other than the generator and the members.
 	BusyShare, StolenShare, ForeignShare float64
-	Processors                           int // number of CPUs in the machine; 0 if unknown
+	Machine                              *measure.Machine // nil if unknown
 	// MembersBusy is an upper bound for the fraction of the CPU time that the members used.
 	// OperationCPUNS is the members' CPU time per operation.
 	MembersBusy, OperationCPUNS float64
@@ -109,15 +111,6 @@ type Faults struct {
 	Injected       int
 	ErrorsInFaults uint64
 	FaultFailures  []string
-}
-
-// Durability describes whether the members' writes survive a power loss.
-type Durability struct {
-	DurabilityKnown bool
-	FileSystem      string // file system of the members' data folders
-	Volatile        bool   // the file system loses its data in a power loss, like tmpfs
-	Unsynced        bool   // the store is configured not to sync
-	VolatileAllowed bool   // the scenario allows non-durable writes
 }
 
 // phases returns the totals of the window and, if they are known, those of the warm-up.
@@ -171,8 +164,10 @@ func (f *Figures) quantile(p float64) float64 {
 	return measure.Percentile(h, f.failed(), p).NS
 }
 
-// durable reports whether writes survive a power loss.
-func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
+// losesWrites reports whether the load's writes are known to be lost in a power loss.
+func (f *Figures) losesWrites() bool {
+	return f.HasWrites && f.Durability != nil && (f.Durability.Volatile || !f.Durability.Synced)
+}
 
 // orZero returns *p, or the zero value if p is nil.
 func orZero[T any](p *T) (x T) {

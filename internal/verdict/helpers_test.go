@@ -37,7 +37,7 @@ func good() Figures {
 		},
 		Load:       Load{Clients: 100, HasWrites: true, Preloaded: true, ValueSize: 256},
 		Generator:  Generator{Loops: 2, Added: added(0.005, 0.005, 0.005)},
-		Durability: Durability{DurabilityKnown: true, FileSystem: "ext4"},
+		Durability: &measure.Durability{FileSystem: "ext4", Synced: true},
 	}
 	perform(&f, 100_000, 0)
 	return f

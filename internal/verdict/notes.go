@@ -109,11 +109,11 @@ func notes(f *Figures) []string {
 	if f.HasWrites && f.ValueSize < MinUniqueSize {
 		list = append(list, fmt.Sprintf("Values of %d bytes carry no checksum, so wrong reads go undetected. Use values of at least %d bytes.", f.ValueSize, MinUniqueSize))
 	}
-	if f.HasWrites && !f.DurabilityKnown {
+	if f.HasWrites && f.Durability == nil {
 		list = append(list, "Durability unknown: fdatasync was not measured. Set data-dir to the data folder of a local member.")
 	}
-	if f.HasWrites && f.DurabilityKnown && !f.durable() && f.VolatileAllowed {
-		list = append(list, fmt.Sprintf("Durability is off, as the scenario allows (allow-volatile): %s.", volatility(f)))
+	if f.losesWrites() && f.AllowVolatile {
+		list = append(list, fmt.Sprintf("Durability is off, as the scenario allows (allow-volatile): %s.", volatility(f.Durability)))
 	}
 	if f.fellBehind() {
 		list = append(list, behindNote(f))

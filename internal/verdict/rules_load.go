@@ -279,18 +279,18 @@ func meanThroughput(done []uint64) (mean, standardError float64) {
 // R17NotDurable reports writes that are lost at a power loss, because of the file system or because
 // the store does not sync.
 func R17NotDurable(f *Figures) finding {
-	if !f.HasWrites || !f.DurabilityKnown || f.durable() || f.VolatileAllowed {
+	if !f.losesWrites() || f.AllowVolatile {
 		return noFinding()
 	}
-	return suspect("%s", volatility(f))
+	return suspect("%s", volatility(f.Durability))
 }
 
-func volatility(f *Figures) string {
+func volatility(d *measure.Durability) string {
 	switch {
-	case f.Volatile && f.Unsynced:
-		return fmt.Sprintf("the store is configured not to sync, and its data is on %s", f.FileSystem)
-	case f.Volatile:
-		return fmt.Sprintf("the members' data is on %s, which loses the data in a power loss", f.FileSystem)
+	case d.Volatile && !d.Synced:
+		return fmt.Sprintf("the store is configured not to sync, and its data is on %s", d.FileSystem)
+	case d.Volatile:
+		return fmt.Sprintf("the members' data is on %s, which loses the data in a power loss", d.FileSystem)
 	}
 	return "the store is configured not to sync"
 }

@@ -30,7 +30,7 @@ func TestStealOnAnIdleMachineHasLittleEffect(t *testing.T) {
 	f := good()
 	timed(&f, times)
 	f.Added, f.Measured.LongestPause = added(0, 0, 0), 5e6
-	f.StolenShare, f.BusyShare, f.Processors, f.MembersOnMachine = 0.195, 0.105, 2, true
+	f.StolenShare, f.BusyShare, f.Machine, f.MembersOnMachine = 0.195, 0.105, &measure.Machine{CPUs: 2}, true
 	f.MembersBusy, f.OperationCPUNS = 0.05, 50_000
 	v := Judge(f)
 	if e := v.Effect.ForFigure("p50"); e > 1.5/20 || e > v.Effect.ForFigure("p99.9")+0.05 {

@@ -82,10 +82,10 @@ func TestRules(t *testing.T) {
 		{10, "1 % of a machine that was idle for half of the time", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersOnMachine = 0.01, 0.5, true }, Valid},
 		{10, "6 % of it", false, func(f *Figures) { f.StolenShare, f.BusyShare, f.MembersOnMachine = 0.06, 0.45, true }, Suspect},
 		{10, "two thirds of the need of two CPUs that were idle 97 % of the time", false, func(f *Figures) {
-			f.StolenShare, f.BusyShare, f.MembersOnMachine, f.Processors = 0.02, 0.01, true, 2
+			f.StolenShare, f.BusyShare, f.MembersOnMachine, f.Machine = 0.02, 0.01, true, &measure.Machine{CPUs: 2}
 		}, Valid},
 		{10, "4 % of the time of two idle CPUs", false, func(f *Figures) {
-			f.StolenShare, f.BusyShare, f.MembersOnMachine, f.Processors = 0.04, 0.01, true, 2
+			f.StolenShare, f.BusyShare, f.MembersOnMachine, f.Machine = 0.04, 0.01, true, &measure.Machine{CPUs: 2}
 		}, Suspect},
 		{10, "members elsewhere", false, func(f *Figures) { f.StolenShare, f.BusyShare = 0.05, 0.45 }, Valid},
 		{10, "only the generator was delayed", false, func(f *Figures) {
@@ -121,10 +121,10 @@ func TestRules(t *testing.T) {
 		{16, "two without an effect", true, func(f *Figures) { f.Measured.WaitedForLimit = 2; hold(f, 2, 5e3) }, Valid},
 		{16, "p99 is the limit's", true, func(f *Figures) { f.Measured.WaitedForLimit = 2000; hold(f, 2000, 5e6) }, Suspect},
 		{16, "p99 is the connections'", true, func(f *Figures) { f.Measured.WaitedForConnection = 2000; hold(f, 2000, 5e6) }, Suspect},
-		{17, "tmpfs", false, func(f *Figures) { f.Volatile, f.FileSystem = true, "tmpfs" }, Suspect},
-		{17, "unsynced", false, func(f *Figures) { f.Unsynced = true }, Suspect},
-		{17, "both", false, func(f *Figures) { f.Volatile, f.Unsynced = true, true }, Suspect},
-		{17, "reads only", false, func(f *Figures) { f.Volatile, f.HasWrites = true, false }, Valid},
+		{17, "tmpfs", false, func(f *Figures) { f.Durability.Volatile, f.Durability.FileSystem = true, "tmpfs" }, Suspect},
+		{17, "unsynced", false, func(f *Figures) { f.Durability.Synced = false }, Suspect},
+		{17, "both", false, func(f *Figures) { f.Durability.Volatile, f.Durability.Synced = true, false }, Suspect},
+		{17, "reads only", false, func(f *Figures) { f.Durability.Volatile, f.HasWrites = true, false }, Valid},
 
 		{18, "one miss", false, func(f *Figures) { exchange(f, kv.Miss, 1) }, Suspect},
 		{18, "no preload", false, func(f *Figures) { exchange(f, kv.Miss, 1); f.Preloaded = false }, Valid},
@@ -196,8 +196,8 @@ func TestNotes(t *testing.T) {
 		want string
 	}{
 		{func(f *Figures) { f.ValueSize = 15 }, "carry no checksum"},
-		{func(f *Figures) { f.DurabilityKnown = false }, "Durability unknown"},
-		{func(f *Figures) { f.Volatile, f.VolatileAllowed = true, true }, "as the scenario allows"},
+		{func(f *Figures) { f.Durability = nil }, "Durability unknown"},
+		{func(f *Figures) { f.Durability.Volatile, f.AllowVolatile = true, true }, "as the scenario allows"},
 		{func(f *Figures) { f.OpenLoop, f.Measured.Done = true, 98_900 }, "fell behind"},
 		{func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.03) }, "R5 generator paused: "}, {func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be up to 3 %, p99.9 3 % and max 3 % too high"},
 		{func(f *Figures) {

@@ -17,17 +17,17 @@ func (t *Trial) figures(o *Observed, all *measure.Cell, m, warmup *measure.Total
 		Load: verdict.Load{
 			Clients: t.Clients, Connections: t.Connections, MaxInFlight: t.MaxInFlight, ConnectionWaitNS: t.ConnectionWaitNS,
 			HasWrites: t.hasKind(kv.Kind.Writes), HasDeletes: t.hasKind(func(k kv.Kind) bool { return k == kv.Delete }),
-			Preloaded: t.Preload, ValueSize: t.ValueSize, WatchesGivenKey: t.Load.Watch != nil && len(t.Load.Watch.Key) > 0,
+			Preloaded: t.Preload, ValueSize: t.ValueSize, AllowVolatile: t.AllowVolatile, WatchesGivenKey: t.Load.Watch != nil && len(t.Load.Watch.Key) > 0,
 		},
 		Generator: verdict.Generator{
-			Loops: t.Loops, Added: t.Overhead.figures(),
+			Loops: t.Loops, Added: t.Overhead.figures(), Machine: t.Machine,
 			ThrottledNS: orZero(t.ThrottledNS), MembersOnMachine: orZero(t.SharesMachine), ForeignKnown: t.ForeignShare != nil,
 			StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
 		},
 		Workers: t.judgedWorkers(m.Workers(), o.RanForLoad), Hosts: t.ByHost, ControllerClock: t.ClockChanges,
 		Cluster:    verdict.Cluster{LostMembers: t.LostMembers, TermChanges: t.TermChanges - t.TermChangesInFaults},
 		Faults:     verdict.Faults{Injected: countInjected(t.Faults), ErrorsInFaults: t.ErrorsInFaults, FaultFailures: failedFaults(t.Faults)},
-		Durability: verdict.Durability{VolatileAllowed: t.AllowVolatile},
+		Durability: t.Durability,
 	}
 	if o.DoneCounts != nil {
 		f.DoneEachSecond = o.DoneCounts.Total
@@ -39,13 +39,7 @@ func (t *Trial) figures(o *Observed, all *measure.Cell, m, warmup *measure.Total
 		f.BrokenGuarantees, f.Unverified = a.WrongResponsesText(), cmp.Or(a.Failure, a.unreadMembers(), a.unverifiedText())
 		f.HistoryShare = orZero(a.DiskShare)
 	}
-	if t.Machine != nil {
-		f.Processors = t.Machine.CPUs
-	}
 	f.MembersBusy, f.OperationCPUNS = t.memberWork()
-	if d := t.Durability; d != nil {
-		f.DurabilityKnown, f.FileSystem, f.Volatile, f.Unsynced = true, d.FileSystem, d.Volatile, !d.Synced
-	}
 	return f
 }
 

@@ -2,10 +2,10 @@ package record
 
 import "github.com/quorumbench/quorumbench/internal/measure"
 
-// The record contains these measurements of hosts and clocks as they are. The verdict's rules judge
-// the same values.
+// The record contains these measurements as they are. The verdict's rules judge the same values.
 type (
 	ByHost       = measure.Host
 	Clock        = measure.Clock
 	ClockReading = measure.ClockReading
+	Durability   = measure.Durability
 )
