@@ -126,7 +126,7 @@ func calibrated(t *testing.T) *record.Calibration {
 	must(t, err)
 	p99 := int64(200_000)
 	return &record.Calibration{Measured: noon, Rounds: 3, Store: "s", Generator: g,
-		Disk: &record.DataDir{Durability: record.Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4"}}}
+		Disk: &record.DataDir{Durability: measure.Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4"}}}
 }
 
 func TestCalibrated(t *testing.T) {

@@ -40,7 +40,7 @@ func HostsTable(t *record.Trial) Table {
 }
 
 // clockOffset formats the difference between a host's clock and the controller's clock.
-func clockOffset(r record.ClockReading) string {
+func clockOffset(r measure.ClockReading) string {
 	way := " ahead"
 	if r.AheadNS < 0 {
 		way = " behind"
@@ -49,7 +49,7 @@ func clockOffset(r record.ClockReading) string {
 }
 
 // hostProcesses describes which processes of a trial ran on a host.
-func hostProcesses(h *record.ByHost) string {
+func hostProcesses(h *measure.Host) string {
 	switch {
 	case h.HasMembers && h.GeneratesLoad:
 		return "members, load"
@@ -60,7 +60,7 @@ func hostProcesses(h *record.ByHost) string {
 }
 
 // samplingShare returns the share of one CPU that sampling used, or nil if unknown.
-func samplingShare(h *record.ByHost, seconds float64) *float64 {
+func samplingShare(h *measure.Host, seconds float64) *float64 {
 	if h.SamplingCPUSeconds == nil || seconds <= 0 {
 		return nil
 	}

@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 func hostsTrial() *record.Trial {
-	clock := func(before, after, bound time.Duration) *record.Clock {
-		return &record.Clock{Before: record.ClockReading{AheadNS: int64(before)}, After: record.ClockReading{AheadNS: int64(after)}, WidestBoundNS: int64(bound)}
+	clock := func(before, after, bound time.Duration) *measure.Clock {
+		return &measure.Clock{Before: measure.ClockReading{AheadNS: int64(before)}, After: measure.ClockReading{AheadNS: int64(after)}, WidestBoundNS: int64(bound)}
 	}
-	t := &record.Trial{Seconds: 10, Parts: record.Parts{ByHost: []record.ByHost{
+	t := &record.Trial{Seconds: 10, Parts: record.Parts{ByHost: []measure.Host{
 		{Name: "here", Machine: "machine", CPUs: 2, HasMembers: true},
 		{Name: "db", Machine: "machine a", CPUs: 4, HasMembers: true, GeneratesLoad: true, Clock: clock(-time.Millisecond, 2*time.Second, 300*time.Microsecond), BusyShare: new(0.5), SamplingCPUSeconds: new(0.05)},
 		{Name: "gen", Machine: "machine b", CPUs: -1, GeneratesLoad: true, Clock: clock(math.MinInt64, 0, 70*time.Microsecond)},

@@ -51,7 +51,7 @@ func slowTrial() *record.Trial {
 	rate, busy := 1000.0, 0.5
 	opened := noon
 	c := record.Conditions{Name: "put", Operation: "put", Rate: &rate, Loops: 1, Machine: &measure.Machine{CPUs: 2},
-		Durability: &record.Durability{Synced: true, FileSystem: "ext4", FdatasyncP50NS: 1e6, Fdatasyncs: 1000, FdatasyncP99NS: new(int64(2e6))},
+		Durability: &measure.Durability{Synced: true, FileSystem: "ext4", FdatasyncP50NS: 1e6, Fdatasyncs: 1000, FdatasyncP99NS: new(int64(2e6))},
 		Load:       scenario.Load{Arrival: scenario.Constant, MaxInFlight: 200, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
 	t := &record.Trial{Conditions: c, State: record.Complete, Opened: &opened, Seconds: 60, Counts: record.Counts{PerSecond: 800, ErrorsByKind: map[string]uint64{}},
 		Usage: record.Usage{LoopCPUNS: 6e9, RunDelayNS: 1e8, LongestPauseNS: 2e6, BusyShare: &busy},
@@ -135,10 +135,10 @@ func TestFindLimits(t *testing.T) {
 		}()), CauseDisk, "longest log fsync 256 ms to 512 ms"},
 		{"folder", func(t *record.Trial) { t.Durability.FdatasyncP99NS = new(int64(2e7)) }, CauseDisk, "data folder (ext4): p99 20.0 ms over 1000 calls before the load"},
 		{"the folder given", func(t *record.Trial) {
-			t.DataDir = &record.DataDir{Path: "/data", Durability: record.Durability{FileSystem: "ext4", FdatasyncP50NS: 1e6, FdatasyncP99NS: new(int64(2e7)), Fdatasyncs: 1000}}
+			t.DataDir = &record.DataDir{Path: "/data", Durability: measure.Durability{FileSystem: "ext4", FdatasyncP50NS: 1e6, FdatasyncP99NS: new(int64(2e7)), Fdatasyncs: 1000}}
 		}, CauseDisk, "fdatasync in /data (ext4): p99 20.0 ms over 1000 calls after the load"},
 		{"very slow folder", func(t *record.Trial) {
-			t.Durability = &record.Durability{Synced: true, FdatasyncP50NS: 5e7, Fdatasyncs: 60}
+			t.Durability = &measure.Durability{Synced: true, FdatasyncP50NS: 5e7, Fdatasyncs: 60}
 		}, CauseDisk, "median 50.0 ms over 60 calls"},
 		{"folder without waiting writes", func(t *record.Trial) {
 			t.Durability.FdatasyncP99NS, t.Durability.Synced = new(int64(2e7)), false

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -92,7 +93,7 @@ func (s pair) cores() (all []float64) {
 // the hosts with members, hasMembers assumes that all machines except the generator's have members.
 func hasMembers(t *record.Trial, machine string) bool {
 	if len(t.ByHost) > 0 {
-		return slices.ContainsFunc(t.ByHost, func(h record.ByHost) bool { return h.HasMembers && h.Machine == machine })
+		return slices.ContainsFunc(t.ByHost, func(h measure.Host) bool { return h.HasMembers && h.Machine == machine })
 	}
 	return machine != record.MachineName || t.SharesMachine != nil && *t.SharesMachine
 }

@@ -180,7 +180,7 @@ func folder(t *record.Trial) *Cause {
 
 // dataFolder returns the probe of the data folder's disk that ran closest in time to the load. It
 // returns nil if there is no probe, or if writes do not wait for that disk.
-func dataFolder(t *record.Trial) (d *record.Durability, location, timing string) {
+func dataFolder(t *record.Trial) (d *measure.Durability, location, timing string) {
 	switch {
 	case t.DataDir != nil:
 		return &t.DataDir.Durability, t.DataDir.Path, "after"
@@ -192,7 +192,7 @@ func dataFolder(t *record.Trial) (d *record.Durability, location, timing string)
 
 // fdatasync returns the p99 of a disk probe. If there were too few syncs for a p99, it returns the
 // median, which is never above the p99.
-func fdatasync(d *record.Durability) (figureName string, took time.Duration, ok bool) {
+func fdatasync(d *measure.Durability) (figureName string, took time.Duration, ok bool) {
 	if d == nil {
 		return "", 0, false
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -78,7 +79,7 @@ func TestDurabilityHasOnlySupportedPercentiles(t *testing.T) {
 		{312, nil, "fdatasync p50 1.00 ms, p99 - (312 writes) on ext4; the store syncs before it acknowledges"},
 		{0, &p99, "fdatasync p50 1.00 ms, p99 - on ext4; the store syncs before it acknowledges"},
 	} {
-		d := &record.Durability{FdatasyncP50NS: 1e6, FdatasyncP99NS: tt.p99, Fdatasyncs: tt.writes, FileSystem: "ext4", Synced: true}
+		d := &measure.Durability{FdatasyncP50NS: 1e6, FdatasyncP99NS: tt.p99, Fdatasyncs: tt.writes, FileSystem: "ext4", Synced: true}
 		if got := Durability(&record.Trial{Conditions: record.Conditions{Durability: d}}); got != tt.want {
 			t.Errorf("%d writes: %s", tt.writes, got)
 		}

@@ -24,7 +24,7 @@ func calibration() *Calibration {
 		Rounds:  3, Store: "s",
 		Generator:  GeneratorLimits{ServiceP50NS: SummarizeRounds(30_000, 20_000, 25_000), ClosedPerSecond: SummarizeRounds(1e5, 2e5, 3e5), OpenRate: 2000},
 		WakeDelays: WakeDelay{P50NS: SummarizeRounds(1, 2, 3), Count: 3000},
-		Disk:       &DataDir{Path: "/d", Durability: Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4"}},
+		Disk:       &DataDir{Path: "/d", Durability: measure.Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4"}},
 		RoundTrips: []RoundTrip{
 			{Address: "loopback", LowestNS: 10, P50NS: SummarizeRounds(11), Count: 20},
 		},

@@ -58,12 +58,12 @@ type Conditions struct {
 
 	Cluster string `json:"cluster"` // ID in run.json
 	// Env holds additional environment variables of the members.
-	Env           map[string]string `json:"env,omitempty"`
-	Durability    *Durability       `json:"durability"`
-	Machine       *measure.Machine  `json:"machine" csv:"-"`       // the generator's machine; Cells omits it, because tables show it as a single text
-	SharesMachine *bool             `json:"members_share_machine"` // whether members run on the generator's machine; null if not known
-	Tool          string            `json:"tool_version"`
-	Notes         []string          `json:"notes"`
+	Env           map[string]string   `json:"env,omitempty"`
+	Durability    *measure.Durability `json:"durability"`
+	Machine       *measure.Machine    `json:"machine" csv:"-"`       // the generator's machine; Cells omits it, because tables show it as a single text
+	SharesMachine *bool               `json:"members_share_machine"` // whether members run on the generator's machine; null if not known
+	Tool          string              `json:"tool_version"`
+	Notes         []string            `json:"notes"`
 }
 
 // AbsentMember is a member that did not respond before a load.

@@ -132,7 +132,7 @@ func conditions() Conditions {
 			Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true, Seed: 42,
 		},
 		Endpoints: []string{"127.0.0.1:2379"}, Rate: &rate, Loops: 2, Tool: "0.1.0",
-		Durability: &Durability{FdatasyncP50NS: 1_200_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
+		Durability: &measure.Durability{FdatasyncP50NS: 1_200_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
 	}
 }
 

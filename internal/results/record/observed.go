@@ -3,6 +3,7 @@ package record
 import (
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -60,7 +61,7 @@ type Observed struct {
 	SamplingCPUSeconds *float64
 	// Hosts holds the hosts of the scenario that the trial used. It is nil if all of them are this
 	// machine.
-	Hosts []ByHost
+	Hosts []measure.Host
 	// ClockChanges reports how this machine's clock was set. It is nil if the clock was not set.
 	ClockChanges *verdict.ClockChanges
 	// Members holds the known members of the cluster. DoneCounts is the result of

@@ -21,7 +21,7 @@ type Parts struct {
 	ByWorker []ByWorker `json:"by_worker,omitempty"`
 	// ByHost holds the results of each host that the scenario names. It is absent unless these
 	// hosts have their own clocks.
-	ByHost []ByHost `json:"by_host,omitempty"`
+	ByHost []measure.Host `json:"by_host,omitempty"`
 	// ClockChanges reports how the controller's clock was set. It is absent if the clock was not
 	// set.
 	ClockChanges *verdict.ClockChanges `json:"clock_set,omitempty"`

@@ -110,7 +110,7 @@ type Host struct {
 	Via     string `json:"via"`               // how quorumbench reached the host
 	Machine string `json:"machine"`           // name of the host's Machine
 	// Clock is absent while the run is active, and if the host uses the controller's clock.
-	Clock *Clock `json:"clock,omitempty"`
+	Clock *measure.Clock `json:"clock,omitempty"`
 }
 
 // Tool is the program that wrote the directory.
@@ -141,8 +141,8 @@ type Cluster struct {
 	// Env holds additional environment variables of the members.
 	Env map[string]string `json:"env,omitempty"`
 	// Durability is null if it was not measured, because this run did not start the cluster.
-	Durability *Durability `json:"durability"`
-	Notes      []string    `json:"notes"`
+	Durability *measure.Durability `json:"durability"`
+	Notes      []string            `json:"notes"`
 }
 
 // Member is one member of a cluster.
@@ -161,7 +161,7 @@ type Member struct {
 // meaning.
 type DataDir struct {
 	Path string `json:"path"`
-	Durability
+	measure.Durability
 }
 
 // ID is the number by which a store identifies a member. Files contain the number as hexadecimal

@@ -78,7 +78,7 @@ func TestUnknownStoreCosts(t *testing.T) {
 	if s := elsewhere.StoreCosts; s.Written != nil || s.Amplification != nil || s.RSSPerKey != nil || s.DiskPerKey == nil || *s.KeysWritten != 10_000 {
 		t.Errorf("members elsewhere: %+v", s)
 	}
-	c.Durability = &Durability{Volatile: true}
+	c.Durability = &measure.Durability{Volatile: true}
 	volatile := NewTrial(c, Observed{Store: usage}, stall(), nil, nil)
 	if s := volatile.StoreCosts; s.Written != nil || s.Amplification != nil || s.DatabaseGrowth != nil {
 		t.Errorf("in memory: %+v", s)

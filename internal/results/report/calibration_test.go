@@ -19,7 +19,7 @@ func TestCalibration(t *testing.T) {
 			OpenRate: 2000, LateP99NS: record.SummarizeRounds(90_000, 60_000),
 		},
 		WakeDelays: record.WakeDelay{P50NS: record.SummarizeRounds(10_000, 20_000, 30_000), Count: 3000},
-		Disk:       &record.DataDir{Path: "/d\x1b", Durability: record.Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "tmpfs", Volatile: true}},
+		Disk:       &record.DataDir{Path: "/d\x1b", Durability: measure.Durability{FdatasyncP50NS: 100_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "tmpfs", Volatile: true}},
 		RoundTrips: []record.RoundTrip{{Address: "loopback", LowestNS: 10_000, P50NS: record.SummarizeRounds(11_000), Count: 20}, {Address: "10.0.0.1:2379", LowestNS: 1e6, P50NS: record.SummarizeRounds(2e6, 3e6), Count: 40}},
 	}
 	var b bytes.Buffer

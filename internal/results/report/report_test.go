@@ -88,7 +88,7 @@ func (m made) trial() record.Trial {
 		},
 		Loops:         2,
 		Cluster:       "c1",
-		Durability:    &record.Durability{FdatasyncP50NS: 1_203_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
+		Durability:    &measure.Durability{FdatasyncP50NS: 1_203_000, FdatasyncP99NS: &p99, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
 		Machine:       &measure.Machine{Name: "box", System: "linux", Kernel: "6.12.0", Architecture: "amd64", CPU: "Xeon", CPUs: 2, MemoryBytes: 8 << 30},
 		SharesMachine: &shared, Tool: "0.1.0",
 	}

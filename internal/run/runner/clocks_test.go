@@ -136,7 +136,7 @@ func TestCorrectsConstantClockErrors(t *testing.T) {
 	trial := &run.Trials[0]
 	for i, want := range []time.Duration{0, time.Hour, -time.Minute} {
 		c := trial.ByHost[i].Clock
-		for _, is := range []record.ClockReading{c.Before, c.After, run.Hosts[i].Clock.Before, run.Hosts[i].Clock.After} {
+		for _, is := range []measure.ClockReading{c.Before, c.After, run.Hosts[i].Clock.Before, run.Hosts[i].Clock.After} {
 			if (time.Duration(is.AheadNS) - want).Abs() > time.Duration(is.BoundNS) {
 				t.Errorf("the clock of %s is %v ahead, and not %+v", trial.ByHost[i].Name, want, is)
 			}

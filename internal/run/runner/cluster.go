@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -139,9 +140,9 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 
 // durability measures fdatasync in the members' data folders, once on each device, and returns the
 // slowest result.
-func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, error) {
+func durability(ctx context.Context, own *cluster.Cluster) (*measure.Durability, error) {
 	all, err := own.Fsync(ctx, probe.FsyncWrites)
-	d := &record.Durability{Synced: own.Synced()}
+	d := &measure.Durability{Synced: own.Synced()}
 	trial.RecordSlowest(d, all)
 	return d, err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -23,9 +22,9 @@ func newHost() *host.Local {
 type connectedHost struct {
 	scenario.Host
 	host       host.Host
-	worker     func() load.Worker   // creates a worker on the host
-	disconnect func() error         // may be nil
-	firstClock *record.ClockReading // state of the host's clock when the run connected
+	worker     func() load.Worker    // creates a worker on the host
+	disconnect func() error          // may be nil
+	firstClock *measure.ClockReading // state of the host's clock when the run connected
 }
 
 // clock returns the current estimate of the host's clock, or nil if the host uses the clock of this
@@ -40,19 +39,19 @@ func (h *connectedHost) clock() *host.Clock {
 
 // recordedClock returns two states of the host's clock: the state when the run connected, and the
 // current state.
-func (h *connectedHost) recordedClock() *record.Clock {
+func (h *connectedHost) recordedClock() *measure.Clock {
 	now := h.clock()
 	if now == nil || h.firstClock == nil {
 		return nil
 	}
-	c := &record.Clock{Before: *h.firstClock, After: clockReading(now), Jumps: now.Jumps, ClockChangeNS: int64(now.JumpSum)}
+	c := &measure.Clock{Before: *h.firstClock, After: clockReading(now), Jumps: now.Jumps, ClockChangeNS: int64(now.JumpSum)}
 	c.WidestBoundNS = max(c.Before.BoundNS, c.After.BoundNS)
 	return c
 }
 
 // clockReading returns the estimate of a clock at the time when it was measured.
-func clockReading(c *host.Clock) record.ClockReading {
-	return record.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
+func clockReading(c *host.Clock) measure.ClockReading {
+	return measure.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
 }
 
 // joinErrors joins err and the errors in more. It omits an error if the text of err already

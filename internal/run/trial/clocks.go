@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -18,13 +19,13 @@ type clockEstimate struct {
 }
 
 // reading returns the estimate, extrapolated to another time.
-func (c *clockEstimate) reading(at time.Time) record.ClockReading {
-	return record.ClockReading{At: at.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.ErrorBound(at))}
+func (c *clockEstimate) reading(at time.Time) measure.ClockReading {
+	return measure.ClockReading{At: at.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.ErrorBound(at))}
 }
 
 // clockBetween returns the state of a clock in a window, according to the estimates since the trial
 // began. It returns nil if no estimates exist.
-func clockBetween(seen []clockEstimate, from, to time.Time) *record.Clock {
+func clockBetween(seen []clockEstimate, from, to time.Time) *measure.Clock {
 	if len(seen) == 0 {
 		return nil
 	}
@@ -37,7 +38,7 @@ func clockBetween(seen []clockEstimate, from, to time.Time) *record.Clock {
 			last = &seen[i]
 		}
 	}
-	c := &record.Clock{Before: first.reading(from), After: last.reading(to)}
+	c := &measure.Clock{Before: first.reading(from), After: last.reading(to)}
 	c.Jumps, c.ClockChangeNS = seen[len(seen)-1].Jumps-seen[0].Jumps, int64(seen[len(seen)-1].JumpSum-seen[0].JumpSum)
 	c.WidestBoundNS = max(c.Before.BoundNS, c.After.BoundNS)
 	for i := range seen {

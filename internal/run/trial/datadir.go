@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
@@ -30,7 +31,7 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 // RecordSlowest combines several measurements in d: the highest p50 and p99, the lowest number of
 // samples, and whether any file system is volatile. If any measurement has too few samples for the
 // p99, the recorded p99 is unknown.
-func RecordSlowest(d *record.Durability, all []probe.FsyncResult) {
+func RecordSlowest(d *measure.Durability, all []probe.FsyncResult) {
 	p99, known := 0.0, len(all) > 0
 	for i, f := range all {
 		d.FileSystem, d.Volatile = f.FileSystem, d.Volatile || !f.Durable

@@ -3,14 +3,14 @@ package trial
 import (
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // byHost returns the observations of each of the scenario's hosts in a window.
-func (s *sampler) byHost(from, to time.Time) (all []record.ByHost) {
+func (s *sampler) byHost(from, to time.Time) (all []measure.Host) {
 	for i := range s.sources {
 		source := &s.sources[i]
-		h := record.ByHost{
+		h := measure.Host{
 			Name: source.Name, Lost: source.lost, Machine: source.entry.machine, CPUs: source.entry.use.cpus, HasMembers: source.Members, GeneratesLoad: source.Load,
 			Clock: clockBetween(source.clocks, from, to), SamplingCPUSeconds: costBetween(source.entry.cost, from, to),
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -208,7 +209,7 @@ func TestClockErrorBoundHoldsThroughoutTheWindow(t *testing.T) {
 		from, to := 5+10*r.Float64(), 40+10*r.Float64()
 		c := clockBetween(seen, atSecond(from), atSecond(to))
 		for _, one := range []struct {
-			is     record.ClockReading
+			is     measure.ClockReading
 			second float64
 		}{{c.Before, from}, {c.After, to}} {
 			if d := (time.Duration(one.is.AheadNS) - truth(one.second)).Abs(); int64(d) > one.is.BoundNS+1 || one.is.BoundNS > c.WidestBoundNS {

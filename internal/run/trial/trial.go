@@ -59,7 +59,7 @@ type Cluster struct {
 	Store      store.Store
 	Started    *cluster.Cluster // nil if the cluster was running before the run
 	Given      store.Access     // access to a cluster that was running before the run
-	Durability *record.Durability
+	Durability *measure.Durability
 	// Guard protects the data in a running cluster. It is nil if quorumbench started the cluster.
 	Guard *guard.Guard
 	// Shared reports whether members run on the generator's machine. It is nil if this is unknown.

@@ -195,7 +195,7 @@ func (r *Run) conditions(n int) record.Conditions {
 			Timeout: 10 * time.Second, KeySize: 16, ValueSize: 256, KeySpace: 100_000, Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true,
 		},
 		Endpoints: []string{endpoint(0), endpoint(1), endpoint(2)}, Rate: &rate, Loops: shards, Tool: "0.1.0", Machine: machine(), SharesMachine: &shared,
-		Durability: &record.Durability{FdatasyncP50NS: 1_200_000, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
+		Durability: &measure.Durability{FdatasyncP50NS: 1_200_000, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
 	}
 }
 

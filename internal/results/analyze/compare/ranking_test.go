@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -62,7 +63,7 @@ func TestOnlyEqualLoadsAreRanked(t *testing.T) {
 		"an application": func(_ int, t *record.Trial) { t.Application.Name = "kubernetes" },
 		"other members":  func(i int, t *record.Trial) { t.Members += i },
 		"other disks": func(i int, t *record.Trial) {
-			t.Durability = &record.Durability{FileSystem: "ext4", Synced: i == 0}
+			t.Durability = &measure.Durability{FileSystem: "ext4", Synced: i == 0}
 			t.Members += i / 2
 		},
 		"baselines":       func(i int, t *record.Trial) { t.BaselineOf = "x" },
