@@ -148,7 +148,7 @@ var scenarioOnUsers = []struct{ file, store, args string }{
 	{"fan-out.yaml", "etcd", "--set duration=2s --set watch.watchers=4 --set watch.streams=2 --set watch.connections=1"},
 	{"watch-latency.yaml", "etcd", "--set duration=1s --set warmup=200ms --set watch.watchers=4 --set watch.streams=2 --set watch.connections=1"},
 	{"regression.yaml", "etcd", "--set duration=500ms --at-most 5s"},
-	{"etcd-read-write-mix.yaml", "etcd", "--scale 0.001 --set duration=300ms --set warmup=100ms"},
+	{"etcd-read-write-mix.yaml", "etcd", "--scale 0.001 --set duration=300ms --set warmup=100ms --set key-space=200"},
 	{"etcd-put-range.yaml", "etcd", "--scale 0.001 --set target=all"},
 	{"etcd-open-loop-steps.yaml", "etcd", "--scale 0.01 --set duration=500ms --set warmup=100ms"},
 	{"etcd-v2-matrix.yaml", "etcdv2", ""},
