@@ -45,8 +45,8 @@ const (
 	maxWaits = 1 << 13
 )
 
-// maxFailures is the maximum number of Failures that are recorded per second. A second in which more
-// pairs of slots occur counts some of its failures in the pair before.
+// maxFailures is the maximum number of Failures that are recorded per second. If a second has more
+// pairs of slots, some of its failures count in the preceding pair.
 const maxFailures = 1 << 13
 
 // Failures counts the operations that were due in one slot and failed in one slot. Indefinite counts
@@ -80,7 +80,7 @@ type Group struct {
 
 // CountSuccess counts an operation that succeeded `at` nanoseconds after the start of the second.
 func (f *SlotDetail) CountSuccess(s *Series, at int64) {
-	_, slot := msAndSlot(at)
+	slot := slotAt(at)
 	f.Done[slot]++
 	g := f.group(Group{Kind: s.Kind, Consistency: s.Consistency, Member: s.Member})
 	g.Alive.Add(at)
@@ -89,7 +89,7 @@ func (f *SlotDetail) CountSuccess(s *Series, at int64) {
 // CountFailure counts an operation that was due in this second and failed. `due` and `end` are the
 // times at which it was due and failed, in nanoseconds since the start of the second.
 func (f *SlotDetail) CountFailure(k kv.Kind, o kv.Outcome, due, end int64) {
-	_, slot := msAndSlot(due)
+	slot := slotAt(due)
 	failed := Failures{Slot: uint8(slot), End: uint32(min(max(end/(1_000_000*SlotLength), int64(slot)), math.MaxUint32))} // #nosec G115 -- bounded
 	if o.Definite() || !k.Writes() {
 		failed.Definite = 1
@@ -100,7 +100,7 @@ func (f *SlotDetail) CountFailure(k kv.Kind, o kv.Outcome, due, end int64) {
 }
 
 // addFailures adds failures. It keeps the entries sorted, so that the result does not depend on the
-// order in which records are merged.
+// order in which records are merged, unless there are more than maxFailures.
 func (f *SlotDetail) addFailures(added Failures) {
 	at, exists := slices.BinarySearchFunc(f.Failures, added, func(a, b Failures) int {
 		return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.End, b.End))
@@ -241,11 +241,8 @@ func (f *SlotDetail) watch() *SlotWatchDetail {
 	return f.Watch
 }
 
-// msAndSlot converts nanoseconds since the start of the second to a millisecond and a slot.
-func msAndSlot(at int64) (ms int64, slot int) {
-	ms = min(max(at/1_000_000, 0), 999)
-	return ms, int(ms / SlotLength)
-}
+// slotAt returns the slot that contains a time in nanoseconds since the start of the second.
+func slotAt(at int64) int { return int(millisecondAt(at) / SlotLength) }
 
 // CountEvent counts a watch event that arrived `at` nanoseconds after the start of the second.
 // `delay` is the time in nanoseconds from sending the write to the arrival of its event, or
@@ -254,7 +251,7 @@ func msAndSlot(at int64) (ms int64, slot int) {
 // second.
 func (f *SlotDetail) CountEvent(delay, at int64) {
 	w := f.watch()
-	_, slot := msAndSlot(at)
+	slot := slotAt(at)
 	if at >= 0 {
 		w.Alive.Add(at)
 	}
@@ -288,7 +285,7 @@ func (w *SlotWatchDetail) addLate(added LateEvents) {
 // missing, and `noLongerMissing` missing events arrived after all. It is called only for watchers
 // whose events can show this.
 func (f *SlotDetail) CountMissing(newlyMissing, noLongerMissing uint32, at int64) {
-	_, slot := msAndSlot(at)
+	slot := slotAt(at)
 	w := f.watch()
 	w.ShowsMissing = true
 	w.NewlyMissing[slot] += newlyMissing
@@ -298,7 +295,7 @@ func (f *SlotDetail) CountMissing(newlyMissing, noLongerMissing uint32, at int64
 // CountWatcherEnd counts a watcher that ended at the given time. `resubscribed` is set if the load
 // re-creates the watcher.
 func (f *SlotDetail) CountWatcherEnd(resubscribed bool, at int64) {
-	_, slot := msAndSlot(at)
+	slot := slotAt(at)
 	if w := f.watch(); resubscribed {
 		w.Resubscribed[slot]++
 	} else {
@@ -308,8 +305,7 @@ func (f *SlotDetail) CountWatcherEnd(resubscribed bool, at int64) {
 
 // AddLeaseEnd must be called when the load notices the end of a lease.
 func (f *SlotDetail) AddLeaseEnd(lease int64, early bool, at int64) {
-	ms, _ := msAndSlot(at)
-	f.watch().insertLeaseEnd(LeaseEnd{lease, uint32(ms), early}) // #nosec G115 -- below 1000
+	f.watch().insertLeaseEnd(LeaseEnd{lease, uint32(millisecondAt(at)), early}) // #nosec G115 -- below 1000
 }
 
 // insertLeaseEnd adds the end of a lease. It keeps the entries sorted by lease.

@@ -9,10 +9,13 @@ import (
 // ms, bit ms%64 of word ms/64 is set.
 type Milliseconds [16]uint64
 
-// Add adds the millisecond that contains a time in nanoseconds since the start of the second. A time
-// outside the second counts as its first or last millisecond.
+// millisecondAt returns the millisecond that contains a time in nanoseconds since the start of the
+// second. A time outside the second counts as its first or last millisecond.
+func millisecondAt(at int64) int64 { return min(max(at/1_000_000, 0), 999) }
+
+// Add adds the millisecond that contains a time in nanoseconds since the start of the second.
 func (m *Milliseconds) Add(at int64) {
-	ms := min(max(at/1_000_000, 0), 999)
+	ms := millisecondAt(at)
 	m[ms>>6] |= 1 << (ms & 63)
 }
 

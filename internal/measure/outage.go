@@ -59,13 +59,12 @@ func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 	// an operation, gaps is the number of gaps that these milliseconds form, and activeMS is the
 	// number of milliseconds with an operation.
 	silentMS, gaps, activeMS := 0, 0, 0
-	gapStart := 0
+	since = max(since, 0)
+	gapStart := since
 	endGap := func(at int) {
 		g := Gap{gapStart, at}
 		switch {
-		case g.To <= since:
 		case g.To <= from:
-			g.From = max(g.From, since)
 			if silentMS += g.Length(); g.Length() > 0 {
 				gaps++
 			}
@@ -76,11 +75,11 @@ func (p *Pulse) Outage(since, from, until int) (outage, before Gap, ok bool) {
 			outage = g
 		}
 	}
-	for at := range until {
+	for at := since; at < until; at++ {
 		if p.alive[at>>6]&(1<<(at&63)) == 0 {
 			continue
 		}
-		if at >= since && at < from {
+		if at < from {
 			activeMS++
 		}
 		endGap(at)

@@ -90,7 +90,7 @@ func faultNote(f *Figures) string {
 // closed loop.
 func connectionNote(f *Figures) string {
 	share := ""
-	if h := f.Merged.Response; measure.Count(h) > 0 {
+	if h := f.Merged.Response; measure.Count(h) > 0 && h.Mean() > 0 {
 		share = " (" + text.Share(f.ConnectionWaitNS/h.Mean()) + " of its response time)"
 	}
 	words := fmt.Sprintf("Times are response times, because an operation waited on average %s%s for its connection (clients: %d, connections: %d). ",

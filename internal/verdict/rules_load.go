@@ -37,13 +37,14 @@ const (
 
 // R1NothingCompleted reports a window in which no due operation completed.
 func R1NothingCompleted(f *Figures) finding {
-	switch m := f.Measured; {
+	m := f.Measured
+	switch {
 	case m.Succeeded() > 0:
 		return noFinding()
 	case m.Due == 0:
 		return invalid("no operation was due in the window")
 	}
-	return invalid("none of the %d operations due in the window completed", f.Measured.Due)
+	return invalid("none of the %d operations due in the window completed", m.Due)
 }
 
 // R2CountsDiffer reports that the number of due operations differs from the number of completed

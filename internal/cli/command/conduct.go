@@ -92,8 +92,8 @@ func (a *App) conduct(ctx context.Context, o runner.Options, rendering Rendering
 		lines.end(nil, nil, err)
 		return dir, errors.Join(runErr, err)
 	}
-	run.ReadEvents(dir)
 	withUnrecorded(run, unrecorded)
+	run.ReadEvents(dir)
 	unprinted := a.render(run, dir, rendering)
 	var afterErr error
 	if rendering.AfterResult != nil {

@@ -71,8 +71,8 @@ type Config struct {
 	// MaxBuffered is the maximum number of bytes that all connections of this loop together buffer
 	// for incomplete replies. 0 means poll.DefaultMaxBuffered.
 	MaxBuffered int
-	// RecordSlotDetail is set if the loop records when operations ended within each one-second
-	// interval (see measure.SlotDetail).
+	// RecordSlotDetail is set if the loop records the times of successes and failures within each
+	// one-second interval (see measure.SlotDetail).
 	RecordSlotDetail bool
 	// LeaseNumber returns the number of the lease that a client renews with operation n. It is
 	// called only for keep-alives. It is nil if expired leases are not recorded.

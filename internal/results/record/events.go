@@ -103,8 +103,9 @@ type AttachedData struct {
 	Stores   []StoreRow   `json:"-"`
 }
 
-// ReadEvents reads the Events, Timeline, Machines and Stores of all trials. The run must have been
-// opened from dir. ReadEvents adds a sentence to the run's Problems for each error.
+// ReadEvents reads the Events, Timeline, Machines and Stores of all trials, and computes the recovery
+// after faults. The run must have been opened from dir. ReadEvents adds a sentence to the run's
+// Problems for each error. Call it only once.
 func (r *Run) ReadEvents(dir string) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
@@ -112,6 +113,7 @@ func (r *Run) ReadEvents(dir string) {
 			continue // already reported in Problems
 		}
 		reads := [...]func() string{
+			func() string { return t.readRecovery(dir) },
 			timelineRows.readInto(&t.Timeline, dir, t.Folder),
 			eventLines.readInto(&t.Events, dir, t.Folder),
 			machineRows.readInto(&t.Machines, dir, t.Folder),

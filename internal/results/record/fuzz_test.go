@@ -175,22 +175,28 @@ func FuzzSlots(f *testing.F) {
 		}
 		whole = append(append(whole, line...), '\n')
 	}
-	f.Add(whole)
-	f.Add(whole[:len(whole)/2])
-	f.Add([]byte(`{"second":0,"successes":[1],"groups":[{"operation":"put","member":"g"}]}` + "\n"))
-	f.Add([]byte(`{"second":0,"watch":{"late":[{"slot":255,"class":255,"count":1}]},"waits":[{"client":1,"end_ms":4294967295}]}` + "\n"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		all, err := readSlots(b)
+	add := func(b []byte) { f.Add(b, 0.5, 1.5, 1.0, true) }
+	add(whole)
+	add(whole[:len(whole)/2])
+	f.Add(whole, 0.5, 1.5, 1e300, true)
+	f.Add(whole, 1.5, 0.5, -1e300, false)
+	add([]byte(`{"second":0,"completed":"` + strings.Repeat("f", 250) + `","clients":9000000000000000000}` + "\n"))
+	add([]byte(`{"second":0,"successes":[1],"groups":[{"operation":"put","member":"g"}]}` + "\n"))
+	add([]byte(`{"second":0,"watch":{"late":[{"slot":255,"class":255,"count":1}]},"waits":[{"client":1,"end_ms":4294967295}]}` + "\n"))
+	f.Fuzz(func(t *testing.T, b []byte, first, second, healed float64, open bool) {
+		c, err := parseSlots(bytes.NewReader(b))
 		oneLine(t, err)
-		var c measure.WindowTimeline
-		for i := range all {
-			c.Add(&all[i])
+		if err != nil || !(first >= 0 && second >= 0) || math.IsNaN(healed) {
+			return
 		}
-		faults := []Fault{{BeganAt: new(0.5)}, {BeganAt: new(1.5)}}
-		findOutages(faults, &c.Completed, float64(len(all)))
-		findRecovery(faults, &c, float64(len(all)), true, func(member uint64) string { return ID(member).String() })
-		if _, err := json.Marshal(faults); err != nil {
-			t.Error(err)
+		faults := []Fault{{BeganAt: &first, HealedAt: &healed}, {BeganAt: &second, RecoveredAt: &healed}}
+		window := float64(len(c.P99))
+		findOutages(faults, &c.Completed, window)
+		findRecovery(faults, c, window, open, func(member uint64) string { return ID(member).String() })
+		for i := range faults {
+			if _, err := json.Marshal(faults[i].Recovery); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

@@ -77,8 +77,8 @@ func (r *Run) addProblem(format string, args ...any) {
 	r.Problems = append(r.Problems, text.Line(fmt.Sprintf(format, args...), text.MaxField))
 }
 
-// inspect computes the recovery of a trial with faults. It adds a sentence to the run's Problems for
-// everything that is missing or damaged in the trial's folder.
+// inspect adds a sentence to the run's Problems for everything that is missing or damaged in a
+// trial's folder.
 func (r *Run) inspect(dir string, t *Trial) {
 	if t.State == Incomplete {
 		r.addProblem("Trial %s did not finish; its files contain only the data that was recorded before it stopped.", t.Folder)
@@ -90,9 +90,6 @@ func (r *Run) inspect(dir string, t *Trial) {
 	names := []string{hlogFile, timelineFile, eventsFile}
 	if countInjected(t.Faults) > 0 {
 		names = append(names, slotsFile)
-		if err := t.computeRecovery(dir); err != nil {
-			r.addProblem("Cannot read %s: %v.", filepath.Join(t.Folder, slotsFile), err)
-		}
 	}
 	for _, name := range names {
 		switch half, err := endsMidLine(dir, filepath.Join(t.Folder, name)); {

@@ -1,15 +1,21 @@
 package record
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"math"
+	"path/filepath"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
 // recoveryTolerance is the relative difference from the level before the fault within which a
@@ -22,22 +28,42 @@ const (
 
 // computeRecovery reads slots.jsonl in the trial's folder, and sets the recovery of all faults that
 // were injected. It adds one sentence about the outages of each kind of fault to the trial's notes.
+// If it returns an error, the recovery is unknown.
 func (t *Trial) computeRecovery(dir string) error {
 	for i := range t.Faults {
 		t.Faults[i].Recovery = Recovery{}
+		if at := t.Faults[i].BeganAt; at != nil && *at < 0 {
+			return fmt.Errorf("fault %d began before the window", i+1)
+		}
 	}
-	seconds, err := slotLines.read(dir, t.Folder)
+	if len(t.Faults) > fault.MaxFaults {
+		return fmt.Errorf("the trial has more than %d faults", fault.MaxFaults)
+	}
+	c, err := readSlots(dir, filepath.Join(t.Folder, slotsFile))
 	if err != nil {
 		return err
 	}
-	var c measure.WindowTimeline
-	for i := range seconds {
-		c.Add(&seconds[i])
+	seconds := float64(len(c.P99))
+	if seconds < math.Floor(t.Seconds) {
+		return fmt.Errorf("it describes %.0f of the %.0f seconds of the window", seconds, math.Floor(t.Seconds))
 	}
-	findOutages(t.Faults, &c.Completed, t.Seconds)
-	findRecovery(t.Faults, &c, t.Seconds, t.Open(), t.memberName)
+	window := min(t.Seconds, seconds)
+	findOutages(t.Faults, &c.Completed, window)
+	findRecovery(t.Faults, c, window, t.Open(), t.memberName)
 	t.Notes = append(t.Notes, OutageSentences(t.Faults)...)
 	return nil
+}
+
+// readRecovery computes the recovery of a trial with faults. It returns a sentence if this fails. It
+// returns "" if slots.jsonl is missing, because Open has already reported this.
+func (t *Trial) readRecovery(dir string) (problem string) {
+	if countInjected(t.Faults) == 0 {
+		return ""
+	}
+	if err := t.computeRecovery(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		problem = fmt.Sprintf("Cannot compute the recovery after faults from %s: %v.", filepath.Join(t.Folder, slotsFile), err)
+	}
+	return problem
 }
 
 // memberName returns the name of the member with the given number. It returns "" if the number is 0
@@ -51,21 +77,47 @@ func (t *Trial) memberName(number uint64) string {
 	return ""
 }
 
-// readSlots parses slots.jsonl. It returns an error unless each line describes the second after that
-// of the previous line.
-func readSlots(b []byte) ([]measure.WindowSecond, error) {
-	var all []measure.WindowSecond
-	for line := range bytes.Lines(b) {
-		var s measure.WindowSecond
-		if err := json.Unmarshal(line, &s); err != nil {
-			return nil, fmt.Errorf("cannot read line %d: %w", len(all)+1, err)
-		}
-		if s.Index != len(all) {
-			return nil, fmt.Errorf("line %d describes second %d instead of second %d", len(all)+1, s.Index, len(all))
-		}
-		all = append(all, s)
+// minSlotsLine and maxSlotsLine are limits for the length of a line in slots.jsonl, in bytes. All
+// real lines are within these limits, because each contains a set of milliseconds.
+const (
+	minSlotsLine = 250
+	maxSlotsLine = 4 << 20
+)
+
+// readSlots reads slots.jsonl in a run directory. It ignores an incomplete last line. It returns an
+// error unless each line describes the second after that of the previous line.
+func readSlots(dir, path string) (*measure.WindowTimeline, error) {
+	f, err := files.OpenIn(dir, path)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	defer func() { _ = f.Close() }() // it was only read
+	return parseSlots(f)
+}
+
+// parseSlots parses the contents of slots.jsonl. It keeps only one line in memory.
+func parseSlots(r io.Reader) (*measure.WindowTimeline, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxSlotsLine)
+	lines.Split(completeLine)
+	c := &measure.WindowTimeline{}
+	for n := 0; lines.Scan(); n++ {
+		var s measure.WindowSecond
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			return nil, fmt.Errorf("cannot read line %d: %w", n+1, err)
+		}
+		switch {
+		case s.Index != n:
+			return nil, fmt.Errorf("line %d describes second %d instead of second %d", n+1, s.Index, n)
+		case len(lines.Bytes()) < minSlotsLine: // a file of short lines would need far more memory than disk space
+			return nil, fmt.Errorf("line %d is too short", n+1)
+		}
+		c.Add(&s)
+	}
+	if err := lines.Err(); !errors.Is(err, bufio.ErrTooLong) {
+		return c, err
+	}
+	return nil, fmt.Errorf("a line is longer than %d MiB", maxSlotsLine>>20)
 }
 
 // findOutages sets the outages of all faults that were injected. window is the length of the window
@@ -88,7 +140,7 @@ func findOutages(all []Fault, p *measure.Pulse, window float64) {
 				since = float64(outage.To) / 1000
 			}
 		}
-		since = max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt))
+		since = min(max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt)), window)
 	}
 }
 
@@ -96,7 +148,7 @@ func findOutages(all []Fault, p *measure.Pulse, window float64) {
 // findOutages. open reports whether the load is an open loop. The function `name` returns the name
 // of the member with the given number, or "" if the member has no name.
 func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
-	since, unfinished := 0.0, false
+	since, unfinished := 0.0, false // unfinished: the previous outage had not ended when the next fault began
 	var begun []begunFault
 	for i := range all {
 		f := &all[i]
@@ -127,7 +179,7 @@ func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 				f.P99RecoveredAt = new(max(at, ended))
 			}
 		}
-		since = max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt))
+		since = min(max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt)), window)
 	}
 	countFailures(begun, c.Failures)
 }
@@ -148,16 +200,18 @@ func nextFaultTime(all []Fault, i int, window float64) float64 {
 }
 
 // begunFault is a fault that was injected. began is the slot in which it began. Before the slot
-// `since`, the load was still affected by earlier faults.
+// `since`, the load was still affected by earlier faults. If the throughput had not recovered when
+// this fault began, `since` is the time at which the earlier faults were healed and the cluster was
+// ready.
 type begunFault struct {
 	*Fault
 	began, since int
 }
 
 // countFailures counts each failure with the fault that caused it, and sets FirstFailureAt. A failure
-// is due to the last fault that had begun when the operation failed. An exception is an operation
-// that was due before this fault began, while an earlier fault still had effects: its failure is due
-// to the earlier fault.
+// counts with the last fault that had begun when the operation failed. Exception: if the operation
+// was due before that fault began, while an earlier fault still had effects, its failure counts with
+// the earlier fault.
 //
 // Example: a leader is killed at 2 s, and the load has recovered at 4 s. An operation that was due at
 // 3 s reaches its timeout at 8 s. A fault that began at 6 s did not cause this failure.
@@ -186,12 +240,12 @@ func findThroughputRecovery(done []uint32, since, began, until int, open bool) (
 	if began-since < slotsPerSecond || until-began < slotsPerSecond {
 		return 0, false
 	}
-	sums := make([]float64, until+1) // for each index, the sum of all slots before it
-	for i := range until {
-		sums[i+1] = sums[i] + float64(done[i])
+	sums := make([]float64, until-since+1) // for each slot after `since`, the sum of all slots from `since` to it
+	for i, n := range done[since:until] {
+		sums[i+1] = sums[i] + float64(n)
 	}
-	second := func(from int) float64 { return sums[from+slotsPerSecond] - sums[from] }
-	mean := (sums[began] - sums[since]) / float64(began-since) * slotsPerSecond
+	second := func(from int) float64 { return sums[from-since+slotsPerSecond] - sums[from-since] }
+	mean := sums[began-since] / float64(began-since) * slotsPerSecond
 	least, most := mean, mean
 	for from := since; from+slotsPerSecond <= began; from++ {
 		least, most = min(least, second(from)), max(most, second(from))
@@ -270,7 +324,7 @@ func partOutages(c *measure.WindowTimeline, since, began, until float64, name fu
 
 // clientOutages summarizes the outages of single clients.
 func clientOutages(c *measure.WindowTimeline, since, began, until float64) *ClientOutages {
-	if c.Clients == 0 || c.WaitsTruncated {
+	if c.Clients <= 0 || c.WaitsTruncated {
 		return nil
 	}
 	ms := func(s float64) int { return int(s * 1000) }
@@ -287,16 +341,21 @@ func clientOutages(c *measure.WindowTimeline, since, began, until float64) *Clie
 		}
 	}
 	out := &ClientOutages{Clients: max(c.Clients, len(longest))}
-	all := make([]float64, out.Clients-len(longest), out.Clients)
+	lengths := make([]float64, 0, len(longest)) // the outages of all other clients are 0
 	for client, length := range longest {
 		if length <= before+1 {
 			length = 0
 		} else if lasted[client] {
 			out.UnfinishedOutages++
 		}
-		all = append(all, float64(length)/1000)
+		lengths = append(lengths, float64(length)/1000)
 	}
-	out.Median = stat.UpperMedian(all)
-	out.Worst = slices.Max(all)
+	slices.Sort(lengths)
+	if i := out.Clients/2 - (out.Clients - len(lengths)); i >= 0 && i < len(lengths) {
+		out.Median = lengths[i]
+	}
+	if len(lengths) > 0 {
+		out.Worst = lengths[len(lengths)-1]
+	}
 	return out
 }

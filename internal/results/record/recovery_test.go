@@ -307,12 +307,16 @@ func TestOutagesOfClients(t *testing.T) {
 	if c.WaitsTruncated = true; clientOutages(c, 0, 2, 5) != nil {
 		t.Error("the outages of clients are known although not all waits were kept")
 	}
+	c.WaitsTruncated, c.Clients = false, math.MaxInt // a damaged file
+	if got := clientOutages(c, 0, 2, 5); got == nil || got.Median != 0 || got.Worst != 2.2 {
+		t.Errorf("with very many clients it is %+v", got)
+	}
 	if clientOutages(&measure.WindowTimeline{}, 0, 2, 5) != nil {
 		t.Error("an open loop has clients")
 	}
 }
 
-// A run records the course of each second of a trial with faults. Open computes the recovery from
+// A run records the course of each second of a trial with faults. ReadEvents computes the recovery from
 // these seconds, and run.json does not contain the recovery. If slots.jsonl is damaged or missing,
 // the run has a problem and the recovery is unknown.
 func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
@@ -348,10 +352,11 @@ func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 		problem  string
 	}{
 		{slots, true, ""},
-		{short, true, "The last line of trial-01-put-leader/slots.jsonl is incomplete"},
-		{"", false, ""},
-		{slots[strings.Index(slots, "\n")+1:], false, "Cannot read trial-01-put-leader/slots.jsonl: line 1 describes second 1 instead of second 0"},
-		{"{\n", false, "Cannot read trial-01-put-leader/slots.jsonl: cannot read line 1"},
+		{short, false, "The last line of trial-01-put-leader/slots.jsonl is incomplete"},
+		{short, false, "Cannot compute the recovery after faults from trial-01-put-leader/slots.jsonl: it describes 8 of the 10 seconds of the window"},
+		{slots[strings.Index(slots, "\n")+1:], false, "slots.jsonl: line 1 describes second 1 instead of second 0"},
+		{"{\n", false, "slots.jsonl: cannot read line 1"},
+		{`{"second":0}` + "\n", false, "slots.jsonl: line 1 is too short"},
 		{"missing", false, "trial-01-put-leader/slots.jsonl is missing"},
 	} {
 		if tt.contents == "missing" {
@@ -361,6 +366,7 @@ func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 		}
 		run, err := Open(w.Dir())
 		must(t, err)
+		run.ReadEvents(w.Dir())
 		trial := &run.Trials[0]
 		f := &trial.Faults[0]
 		if (f.Outage != nil) != tt.known || (len(trial.Notes) == 1) != tt.known || tt.known && len(f.ByPart) != 4 {

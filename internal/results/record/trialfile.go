@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/quorumbench/quorumbench/internal/files"
-	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // maxTrialFile is the maximum number of bytes that are read at once from a file in a trial's folder.
@@ -29,7 +28,6 @@ var (
 	eventLines   = trialFile[Event]{eventsFile, readEvents}
 	machineRows  = trialFile[MachineRow]{machinesFile, readMachines}
 	storeRows    = trialFile[StoreRow]{storesFile, readStores}
-	slotLines    = trialFile[measure.WindowSecond]{slotsFile, readSlots}
 )
 
 // open reads the file in a trial's folder. If the file is missing, it counts as empty.

@@ -104,6 +104,7 @@ func (s *silent) faultInRecord(t *testing.T, w *simulate.World, a *load.Assignme
 	if err != nil {
 		t.Fatal(err)
 	}
+	run.ReadEvents(out.Dir())
 	return &run.Trials[0].Faults[0]
 }
 

@@ -36,7 +36,6 @@ func (k truth) runKnown(t *testing.T) (dir string, trial *record.Trial, said, pa
 	args := append([]string{"bench", k.load[0], "--warmup", "0s"}, k.load[1:]...)
 	p := w.run(t, append(args, "--endpoints", w.nullServer(t, k.script...), "--dial-timeout", patience.String(), "--out", dir)...)
 	run := openRun(t, dir, record.Complete)
-	run.ReadEvents(dir)
 	return dir, &run.Trials[0], p.stdout.String(), w.run(t, "report", dir, "--format", "html").exits(t, exitDone).stdout.String()
 }
 

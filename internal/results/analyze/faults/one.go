@@ -72,6 +72,8 @@ func (e *Effect) Sentence() string {
 	}
 	s := fmt.Sprintf("%s (%s): ", f.Description, of)
 	switch {
+	case f.LongestGapBefore == nil:
+		s += "the outage is unknown"
 	case f.Outage == nil:
 		s += "clients saw no outage"
 	case f.OutageUnfinished:
