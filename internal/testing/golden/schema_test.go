@@ -116,6 +116,7 @@ func TestJSON(t *testing.T) {
 	of("trial", trial)
 	of("capacity", capacity)
 	of("events.jsonl", filled[record.Event]())
+	of("slots.jsonl", filled[measure.WindowSecond]())
 	of("check machine --format json", filled[record.Calibration]())
 
 	written := func(what string, f report.Finding) {
