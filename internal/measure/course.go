@@ -92,7 +92,7 @@ func (c *WindowTimeline) Add(s *WindowSecond) {
 func (c *WindowTimeline) addWatchTimeline(s *WindowSecond) {
 	var f *SlotWatchDetail
 	if s.SlotDetail != nil {
-		f = s.SlotDetail.Watch
+		f = s.Watch
 	}
 	if c.WatchTimeline == nil && f != nil {
 		c.WatchTimeline = &WatchTimeline{Events: &Pulse{}, Leases: map[int64]WindowLeaseEnd{}}

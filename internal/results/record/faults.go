@@ -76,7 +76,7 @@ type Recovery struct {
 	// window. The true length of the outage is then greater than Outage.
 	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
 	// FirstFailureAt is the time of the first failure that the fault caused, to 10 ms. It is null if
-	// the fault caused no failure; see countFailures.
+	// the fault caused no failure; see causeOf.
 	FirstFailureAt *float64 `json:"first_failure_seconds,omitempty"`
 	// Definite is the number of these failures after which it is certain that no write was executed.
 	// It includes the failures of reads. Indefinite is the number of failed writes that may have
@@ -135,14 +135,15 @@ type PartOutage struct {
 }
 
 // WatchRecovery reports on the events that watchers received from the start of the fault to the
-// next fault, or to the end of the window.
+// next fault, or to the end of the window. A late event counts with the fault that caused it; see
+// causeOf.
 type WatchRecovery struct {
 	// Outage is the longest time without any watch event; see Fault.Outage.
 	Outage      *float64 `json:"outage_seconds"`
 	OutageStart *float64 `json:"outage_from_seconds"`
 	Unfinished  bool     `json:"outage_unfinished,omitempty"`
 	// MaxDelay is the longest time from when a write was sent until its event arrived, over all
-	// events that arrived after the start of the fault. MaxDelayBefore is the longest such time
+	// events that arrived after the start of the fault and count with it. MaxDelayBefore is the longest such time
 	// between the end of the previous fault's effects and this fault. Both are exact to a
 	// millisecond, and null if no such time is known.
 	MaxDelay       *float64 `json:"latest_event_seconds"`

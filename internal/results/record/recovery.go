@@ -156,9 +156,9 @@ func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 			continue
 		}
 		until := nextFaultTime(all, i, window)
-		began := begunFault{f, int(*f.BeganAt * slotsPerSecond), slot(since)}
+		began := begunFault{Fault: f, began: int(*f.BeganAt * slotsPerSecond), since: slot(since), affectedUntil: slot(since)}
 		if unfinished {
-			began.since = began.began
+			began.affectedUntil = began.began
 		}
 		begun, unfinished = append(begun, began), f.OutageUnfinished
 		f.ByPart = partOutages(c, since, *f.BeganAt, until, name)
@@ -182,6 +182,7 @@ func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 		since = min(max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt)), window)
 	}
 	countFailures(begun, c.Failures)
+	countLateEvents(begun, c.WatchTimeline)
 }
 
 const slotsPerSecond = measure.Slots
@@ -199,32 +200,38 @@ func nextFaultTime(all []Fault, i int, window float64) float64 {
 	return window
 }
 
-// begunFault is a fault that was injected. began is the slot in which it began. Before the slot
-// `since`, the load was still affected by earlier faults. If the throughput had not recovered when
-// this fault began, `since` is the time at which the earlier faults were healed and the cluster was
-// ready.
+// begunFault is a fault that was injected. All times are slots. `began` is the time at which it began.
+// `since` is the time at which the effects of earlier faults were over, as far as this is known.
+// affectedUntil is the same, or `began` if the previous outage had not ended when this fault began.
 type begunFault struct {
 	*Fault
-	began, since int
+	began, since, affectedUntil int
 }
 
-// countFailures counts each failure with the fault that caused it, and sets FirstFailureAt. A failure
-// counts with the last fault that had begun when the operation failed. Exception: if the operation
-// was due before that fault began, while an earlier fault still had effects, its failure counts with
-// the earlier fault.
+// causeOf returns the fault that caused an effect on an operation: a failure, or a late event of its
+// write. `due` and `end` are the slots in which the operation was due and in which the effect was
+// observed. causeOf returns the last fault that had begun at `end`. Exception: if the operation was
+// due before that fault began, while an earlier fault still had effects, it returns the earlier fault.
+// It returns nil if no fault had begun.
 //
 // Example: a leader is killed at 2 s, and the load has recovered at 4 s. An operation that was due at
 // 3 s reaches its timeout at 8 s. A fault that began at 6 s did not cause this failure.
+func causeOf(all []begunFault, due, end int) *begunFault {
+	for i := len(all) - 1; i >= 0; i-- {
+		if f := &all[i]; end >= f.began && (i == 0 || due >= min(f.began, f.affectedUntil)) {
+			return f
+		}
+	}
+	return nil
+}
+
+// countFailures counts each failure with the fault that caused it, and sets FirstFailureAt.
 func countFailures(all []begunFault, failures []measure.WindowFailures) {
 	for _, failed := range failures {
-		i := len(all) - 1
-		for i >= 0 && (failed.End < all[i].began || i > 0 && failed.Due < min(all[i].began, all[i].since)) {
-			i--
-		}
-		if i < 0 {
+		f := causeOf(all, failed.Due, failed.End)
+		if f == nil {
 			continue
 		}
-		f := &all[i]
 		f.Definite += failed.Definite
 		f.Indefinite += failed.Indefinite
 		if at := max(float64(failed.End)/slotsPerSecond, *f.BeganAt); f.FirstFailureAt == nil || at < *f.FirstFailureAt {

@@ -145,7 +145,7 @@ func TestFailuresDuringAFault(t *testing.T) {
 // start of the first fault counts exactly once.
 func TestFailuresCountWithTheirFault(t *testing.T) {
 	begun := func() []begunFault {
-		return []begunFault{{&Fault{BeganAt: new(2.0)}, 200, 0}, {&Fault{BeganAt: new(6.0)}, 600, 400}, {&Fault{BeganAt: new(9.0)}, 900, 900}}
+		return []begunFault{{&Fault{BeganAt: new(2.0)}, 200, 0, 0}, {&Fault{BeganAt: new(6.0)}, 600, 400, 400}, {&Fault{BeganAt: new(9.0)}, 900, 800, 900}}
 	}
 	for _, tt := range []struct{ due, end, fault int }{
 		{100, 150, -1}, // before the first fault
@@ -322,7 +322,7 @@ func TestOutagesOfClients(t *testing.T) {
 func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 	w := newRun(t)
 	c := conditions()
-	c.Load.Faults = []fault.Fault{{Kind: fault.Pause, At: 4 * time.Second, Duration: time.Second}}
+	c.Faults = []fault.Fault{{Kind: fault.Pause, At: 4 * time.Second, Duration: time.Second}}
 	tw, err := w.Trial(c, noon)
 	must(t, err)
 	must(t, tw.Begin(measure.Measured, noon))

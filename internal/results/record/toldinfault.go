@@ -37,24 +37,42 @@ func watchRecovery(w *measure.WatchTimeline, since, began, until float64) *Watch
 		}
 	}
 	first, from, behind := slot(since), int(began*slotsPerSecond), int(until*slotsPerSecond)
-	r.MaxDelayBefore, r.MaxDelay = maxDelay(w.MaxDelays, first, from), maxDelay(w.MaxDelays, from, behind)
-	before := -1 // highest class of a delay before the fault
-	for _, l := range w.Late {
-		if l.Slot >= first && l.Slot < from {
-			before = max(before, l.Class)
-		}
-	}
-	for _, l := range w.Late {
-		if l.Slot >= from && l.Slot < behind && l.Class > before {
-			r.Late += uint64(l.Count)
-		}
-	}
+	r.MaxDelayBefore = maxDelay(w.MaxDelays, first, from)
 	if w.ShowsMissing {
 		passed, madeUp := sum(w.NewlyMissing, from, behind), sum(w.NoLongerMissing, from, behind)
 		r.Lost = new(passed - min(passed, madeUp))
 	}
 	r.EndedWatchers, r.Resubscribed = sum(w.Ended, from, behind), sum(w.Resubscribed, from, behind)
 	return r
+}
+
+// countLateEvents counts each late event with the fault that caused it, and sets MaxDelay. It computes
+// the time at which an event's write was sent from the event's delay. For a late event, only the class
+// of its delay is known, so this time may in fact have been earlier.
+func countLateEvents(all []begunFault, w *measure.WatchTimeline) {
+	if w == nil {
+		return
+	}
+	for end, delay := range w.MaxDelays {
+		sent := end - (int(delay)+measure.SlotLength-1)/measure.SlotLength
+		if f := causeOf(all, sent, end); delay > 0 && f != nil && f.Watch != nil {
+			f.Watch.MaxDelay = new(max(float64(delay)/1000, orZero(f.Watch.MaxDelay)))
+		}
+	}
+	before := map[*Fault]int{} // highest class of a delay before the fault, counted from 1
+	for i := range all {
+		for _, l := range w.Late {
+			if l.Slot >= all[i].since && l.Slot < all[i].began {
+				before[all[i].Fault] = max(before[all[i].Fault], l.Class+1)
+			}
+		}
+	}
+	for _, l := range w.Late {
+		sent := l.Slot - measure.MinWait<<min(l.Class, 16)/measure.SlotLength
+		if f := causeOf(all, sent, l.Slot); f != nil && f.Watch != nil && l.Class >= before[f.Fault] {
+			f.Watch.Late += uint64(l.Count)
+		}
+	}
 }
 
 func maxDelay(all []uint32, from, to int) *float64 {

@@ -69,3 +69,29 @@ func TestWatchRecovery(t *testing.T) {
 		t.Error("watch events are reported without watchers")
 	}
 }
+
+// A late event counts with the fault during which its write was sent, even if it arrives after the
+// next fault began.
+func TestLateEventsCountWithTheirFault(t *testing.T) {
+	watched := func(began float64) *Fault {
+		return &Fault{BeganAt: &began, Recovery: Recovery{Watch: &WatchRecovery{}}}
+	}
+	all := []begunFault{{watched(2), 200, 0, 0}, {watched(6), 600, 400, 400}}
+	w := &measure.WatchTimeline{MaxDelays: make([]uint32, 1000), Late: []measure.WindowLateEvents{
+		{Slot: 100, Class: 0, Count: 9}, // before the first fault
+		{Slot: 300, Class: 0, Count: 7}, // such delays also occurred before the fault
+		{Slot: 350, Class: 2, Count: 1},
+		{Slot: 650, Class: 5, Count: 2}, // sent at least 3.2 s earlier, during the first fault
+		{Slot: 650, Class: 1, Count: 4},
+	}}
+	w.MaxDelays[350], w.MaxDelays[650], w.MaxDelays[700] = 500, 3500, 250
+	countLateEvents(all, w)
+	for i, want := range []struct {
+		late  uint64
+		delay float64
+	}{{3, 3.5}, {4, 0.25}} {
+		if got := all[i].Watch; got.Late != want.late || got.MaxDelay == nil || *got.MaxDelay != want.delay {
+			t.Errorf("fault %d has %+v with the delay %v, not %+v", i+1, got, orNaN(got.MaxDelay), want)
+		}
+	}
+}

@@ -67,7 +67,7 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	if err := os.Mkdir(tw.dir, folderMode); err != nil {
 		return nil, w.fail(writeError(tw.dir, err))
 	}
-	if err := tw.openFiles(len(c.Load.Faults) > 0); err != nil {
+	if err := tw.openFiles(len(c.Faults) > 0); err != nil {
 		return nil, w.fail(errors.Join(err, tw.closeFiles()))
 	}
 	err := w.applyChange(func(r *Run) entry {
