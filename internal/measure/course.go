@@ -14,7 +14,8 @@ type WindowTimeline struct {
 	// Operations contains one pulse for each kind of operation.
 	Members    map[uint64]*Pulse
 	Operations map[OperationKey]*Pulse
-	// P99 is the p99 of the response times for each second in which operations became due.
+	// P99 contains, for each second of the window, the p99 of the response times of the operations
+	// that were due in it.
 	P99 []Figure
 	// Clients is the number of clients in a closed loop. Waits contains the clients' times without
 	// a success (SlotDetail.Waits), in milliseconds since the start of the window. WaitsTruncated
@@ -86,6 +87,17 @@ func (c *WindowTimeline) Add(s *WindowSecond) {
 		pulseFor(c.Members, member).add(s.Index, &g.Alive)
 		pulseFor(c.Operations, OperationKey{g.Kind, g.Consistency}).add(s.Index, &g.Alive)
 	}
+}
+
+// Bytes returns an estimate of the memory that the timeline needs, in bytes.
+func (c *WindowTimeline) Bytes() int {
+	perSecond := 4*Slots + 24 + 125*(1+len(c.Members)+len(c.Operations))
+	lists := 32*len(c.Failures) + 24*len(c.Waits)
+	if w := c.WatchTimeline; w != nil {
+		perSecond += 5*4*Slots + 125
+		lists += 24*len(w.Late) + 32*len(w.Leases)
+	}
+	return perSecond*len(c.P99) + lists
 }
 
 // addWatchTimeline adds the watch events and the ended leases of one second.

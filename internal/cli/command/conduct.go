@@ -124,7 +124,7 @@ func withUnrecorded(run *record.Run, trials []record.Trial) {
 			run.Trials = append(run.Trials, t)
 			continue
 		}
-		t.Folder = run.Trials[at].Folder
+		t.Folder, t.Dir, t.Calibration = run.Trials[at].Folder, run.Trials[at].Dir, run.Trials[at].Calibration
 		run.Trials[at] = t
 	}
 }

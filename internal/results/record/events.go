@@ -96,6 +96,8 @@ type AttachedData struct {
 	// Calibration is the calibration in the run's record. It is nil if the calibration was measured
 	// on another machine than the one that generated this load.
 	Calibration *Calibration `json:"-"`
+	// RecoveryKnown is set if Run.ReadEvents could compute the recovery after the trial's faults.
+	RecoveryKnown bool `json:"-"`
 	// Run.ReadEvents reads Events, Timeline, Machines and Stores. It sorts Events by time.
 	Events   []Event      `json:"-"`
 	Timeline []Row        `json:"-"`
@@ -105,7 +107,7 @@ type AttachedData struct {
 
 // ReadEvents reads the Events, Timeline, Machines and Stores of all trials, and computes the recovery
 // after faults. The run must have been opened from dir. ReadEvents adds a sentence to the run's
-// Problems for each error. Call it only once.
+// Problems for each error. It must be called only once, because it appends to Notes and Problems.
 func (r *Run) ReadEvents(dir string) {
 	for i := range r.Trials {
 		t := &r.Trials[i]

@@ -55,9 +55,10 @@ type Fault struct {
 // Injected reports whether the fault was injected.
 func (f *Fault) Injected() bool { return f.BeganAt != nil }
 
-// Recovery describes the effect of a fault on the load, as clients observed it until the next fault
-// or the end of the window. Times are in seconds after the start of the window. All fields are zero
-// if the fault was not injected in the window, or if slots.jsonl cannot be read.
+// Recovery describes the effect of a fault on the load, as clients observed it. Outages end at the
+// next fault or at the end of the window. Failures and late events count with the fault that caused
+// them; see causeOf. Times are in seconds after the start of the window. All fields are zero before
+// Run.ReadEvents, if the fault was not injected in the window, or if slots.jsonl cannot be read.
 type Recovery struct {
 	// Outage is the longest gap without any completed operation after the start of the fault. The
 	// search for this gap ends at the next fault, or at the end of the window. OutageStart is the

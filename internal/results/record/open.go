@@ -30,6 +30,9 @@ func Open(dir string) (*Run, error) {
 	run.Dir = dir
 	for i := range run.Trials {
 		run.Trials[i].Dir = dir
+		for j := range run.Trials[i].Faults {
+			run.Trials[i].Faults[j].Recovery = Recovery{} // only ReadEvents sets it
+		}
 		run.Trials[i].Calibration = run.Calibration.forMachine(run.Trials[i].Machine)
 		run.inspect(dir, &run.Trials[i])
 	}

@@ -31,7 +31,6 @@ const (
 // If it returns an error, the recovery is unknown.
 func (t *Trial) computeRecovery(dir string) error {
 	for i := range t.Faults {
-		t.Faults[i].Recovery = Recovery{}
 		if at := t.Faults[i].BeganAt; at != nil && *at < 0 {
 			return fmt.Errorf("fault %d began before the window", i+1)
 		}
@@ -50,7 +49,7 @@ func (t *Trial) computeRecovery(dir string) error {
 	window := min(t.Seconds, seconds)
 	findOutages(t.Faults, &c.Completed, window)
 	findRecovery(t.Faults, c, window, t.Open(), t.memberName)
-	t.Notes = append(t.Notes, OutageSentences(t.Faults)...)
+	t.Notes, t.RecoveryKnown = append(t.Notes, OutageSentences(t.Faults)...), true
 	return nil
 }
 
@@ -77,15 +76,18 @@ func (t *Trial) memberName(number uint64) string {
 	return ""
 }
 
-// minSlotsLine and maxSlotsLine are limits for the length of a line in slots.jsonl, in bytes. All
-// real lines are within these limits, because each contains a set of milliseconds.
+// minSlotsLine and maxSlotsLine are limits for the length of a line in slots.jsonl, in bytes. Real
+// lines are longer than minSlotsLine, because each contains a set of milliseconds, and shorter than
+// maxSlotsLine, because the lists in a second are limited. maxSlotsMemory limits the memory for the
+// whole window, in bytes. It suffices for a load of four days on three members.
 const (
-	minSlotsLine = 250
-	maxSlotsLine = 4 << 20
+	minSlotsLine   = 250
+	maxSlotsLine   = 4 << 20
+	maxSlotsMemory = 1 << 30
 )
 
 // readSlots reads slots.jsonl in a run directory. It ignores an incomplete last line. It returns an
-// error unless each line describes the second after that of the previous line.
+// error unless the lines describe the seconds 0, 1, 2 and so on.
 func readSlots(dir, path string) (*measure.WindowTimeline, error) {
 	f, err := files.OpenIn(dir, path)
 	if err != nil {
@@ -95,7 +97,7 @@ func readSlots(dir, path string) (*measure.WindowTimeline, error) {
 	return parseSlots(f)
 }
 
-// parseSlots parses the contents of slots.jsonl. It keeps only one line in memory.
+// parseSlots parses the contents of slots.jsonl. Of the text, it keeps only one line in memory.
 func parseSlots(r io.Reader) (*measure.WindowTimeline, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxSlotsLine)
@@ -113,6 +115,9 @@ func parseSlots(r io.Reader) (*measure.WindowTimeline, error) {
 			return nil, fmt.Errorf("line %d is too short", n+1)
 		}
 		c.Add(&s)
+		if c.Bytes() > maxSlotsMemory {
+			return nil, fmt.Errorf("its first %d lines already need more than %d MiB of memory", n+1, maxSlotsMemory>>20)
+		}
 	}
 	if err := lines.Err(); !errors.Is(err, bufio.ErrTooLong) {
 		return c, err
@@ -163,7 +168,7 @@ func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 		begun, unfinished = append(begun, began), f.OutageUnfinished
 		f.ByPart = partOutages(c, since, *f.BeganAt, until, name)
 		f.Clients = clientOutages(c, since, *f.BeganAt, until)
-		f.findWatchEffects(c.WatchTimeline, since, until)
+		f.findWatchEffects(c.WatchTimeline, since, until, window)
 		if f.LongestGapBefore != nil {
 			ended := *f.BeganAt // end of the outage
 			if f.Outage != nil {
@@ -179,7 +184,11 @@ func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 				f.P99RecoveredAt = new(max(at, ended))
 			}
 		}
-		since = min(max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt)), window)
+		outageEnd := orZero(f.OutageStart) + orZero(f.Outage)
+		if !c.Completed.HasCompletion(int(*f.BeganAt*1000), int(until*1000)) {
+			outageEnd = until
+		}
+		since = min(max(since, *f.BeganAt, outageEnd, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt)), window)
 	}
 	countFailures(begun, c.Failures)
 	countLateEvents(begun, c.WatchTimeline)
@@ -210,9 +219,9 @@ type begunFault struct {
 
 // causeOf returns the fault that caused an effect on an operation: a failure, or a late event of its
 // write. `due` and `end` are the slots in which the operation was due and in which the effect was
-// observed. causeOf returns the last fault that had begun at `end`. Exception: if the operation was
-// due before that fault began, while an earlier fault still had effects, it returns the earlier fault.
-// It returns nil if no fault had begun.
+// observed. causeOf returns the last fault that began at or before `end`, with one exception: if the
+// operation was due before that fault began and while an earlier fault still had effects, it returns
+// the earlier fault. It returns nil if no fault had begun by then.
 //
 // Example: a leader is killed at 2 s, and the load has recovered at 4 s. An operation that was due at
 // 3 s reaches its timeout at 8 s. A fault that began at 6 s did not cause this failure.

@@ -380,4 +380,14 @@ func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 			t.Errorf("%.40q: the problems are %q", tt.contents, problems)
 		}
 	}
+	// Outages in run.json are ignored, and impossible times are refused.
+	path = filepath.Join(w.Dir(), runFile)
+	text := strings.Replace(readFile(t, path), `"recovered_seconds": 5`, `"recovered_seconds": 5, "outage_seconds": 9`, 1)
+	must(t, os.WriteFile(path, []byte(strings.Replace(text, `"began_seconds": 4`, `"began_seconds": -4`, 1)), fileMode))
+	run, err := Open(w.Dir())
+	must(t, err)
+	run.ReadEvents(w.Dir())
+	if problems := strings.Join(run.Problems, "\n"); !strings.Contains(problems, "fault 1 began before the window") || run.Trials[0].Faults[0].Outage != nil || run.Trials[0].RecoveryKnown {
+		t.Errorf("the outage is %v, with the problems %q", orNaN(run.Trials[0].Faults[0].Outage), problems)
+	}
 }

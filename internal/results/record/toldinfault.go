@@ -5,12 +5,12 @@ import (
 )
 
 // findWatchEffects records how the fault affected watch events and leases.
-func (f *Fault) findWatchEffects(w *measure.WatchTimeline, since, until float64) {
+func (f *Fault) findWatchEffects(w *measure.WatchTimeline, since, until, window float64) {
 	if w == nil {
 		return
 	}
 	ms := func(s float64) int { return int(s * 1000) }
-	if w.Events.HasCompletion(ms(since), ms(until)) {
+	if w.Events.HasCompletion(0, ms(window)) {
 		f.Watch = watchRecovery(w, since, *f.BeganAt, until)
 	}
 	var ended EndedLeases
@@ -48,14 +48,17 @@ func watchRecovery(w *measure.WatchTimeline, since, began, until float64) *Watch
 
 // countLateEvents counts each late event with the fault that caused it, and sets MaxDelay. It computes
 // the time at which an event's write was sent from the event's delay. For a late event, only the class
-// of its delay is known, so this time may in fact have been earlier.
+// of its delay is known, so the write may have been sent earlier than computed.
 func countLateEvents(all []begunFault, w *measure.WatchTimeline) {
 	if w == nil {
 		return
 	}
 	for end, delay := range w.MaxDelays {
+		if delay == 0 {
+			continue
+		}
 		sent := end - (int(delay)+measure.SlotLength-1)/measure.SlotLength
-		if f := causeOf(all, sent, end); delay > 0 && f != nil && f.Watch != nil {
+		if f := causeOf(all, sent, end); f != nil && f.Watch != nil {
 			f.Watch.MaxDelay = new(max(float64(delay)/1000, orZero(f.Watch.MaxDelay)))
 		}
 	}

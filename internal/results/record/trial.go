@@ -8,7 +8,8 @@ import (
 )
 
 // Trial is the result of a trial, with the trial's conditions. `--format json` prints it, and
-// run.json stores it in the same form. Counts and times cover the measurement window.
+// run.json stores it in the same form, but without the recovery after faults and the notes about
+// outages. Counts and times cover the measurement window.
 type Trial struct {
 	Schema  string `json:"schema"`
 	State   State  `json:"state"`

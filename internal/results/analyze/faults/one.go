@@ -34,6 +34,9 @@ func SingleEffect(t *record.Trial) (*Effect, error) {
 	if !f.Injected() {
 		return nil, fmt.Errorf("the fault was not injected: %s", cmp.Or(f.Failure, "the load ended before the fault was due"))
 	}
+	if !t.RecoveryKnown {
+		return nil, errors.New("the effect of the fault is unknown, because slots.jsonl in the trial's folder is missing or damaged")
+	}
 	e := &Effect{Trial: t, Fault: f}
 	if f.ThroughputRecoveredAt != nil {
 		e.Recovered = new(*f.ThroughputRecoveredAt - *f.BeganAt)
@@ -72,8 +75,6 @@ func (e *Effect) Sentence() string {
 	}
 	s := fmt.Sprintf("%s (%s): ", f.Description, of)
 	switch {
-	case f.LongestGapBefore == nil:
-		s += "the outage is unknown"
 	case f.Outage == nil:
 		s += "clients saw no outage"
 	case f.OutageUnfinished:
