@@ -247,7 +247,7 @@ func runJSON(t *testing.T, w *world, endpoints []string) {
 	kept := openRun(t, w.path("json"), record.Complete)
 	kept.Dir = "" // the JSON text does not contain the folder
 	for i := range kept.Trials {
-		kept.Trials[i].Dir = ""
+		kept.Trials[i].AttachedData = record.AttachedData{}
 	}
 	if diff := cmp.Diff(kept, run); diff != "" {
 		t.Errorf("-run.json +printed:\n%s", diff)
