@@ -80,7 +80,7 @@ func R3WrongResponses(f *Figures) finding {
 // after the window. So, for each client, each edge of the window can change the sum by up to the
 // duration of the longest operation.
 func R4LittlesLaw(f *Figures) finding {
-	if hasLostWorker(f) { // the last operations of the lost worker's clients are unknown
+	if f.Measured.HasLostWorker() { // the last operations of the lost worker's clients are unknown
 		return noFinding()
 	}
 	m := f.Measured

@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -53,10 +52,6 @@ func R26WorkerLost(f *Figures) finding {
 		}
 	}
 	return noFinding()
-}
-
-func hasLostWorker(f *Figures) bool {
-	return slices.ContainsFunc(f.Workers, func(w Worker) bool { return w.Lost != "" })
 }
 
 // R27UnevenStart reports workers that began later than others. The operations that such a worker

@@ -201,7 +201,8 @@ func TestLittlesLawIgnoresALostWorker(t *testing.T) {
 	f := good()
 	f.Clients, f.Measured.MeanInFlight, f.Measured.Seconds = 16, 12, 100
 	takeTimes(&f, 16*100e9, 20e6, 20e6)
-	f.Workers = []Worker{{Part: &measure.Part{Worker: "w1 on a", Length: 100e9}}, {Part: &measure.Part{Worker: "w2 on b", Length: 100e9}}}
+	f.Measured.Parts = []measure.Part{{Worker: "w1 on a", Length: 100e9}, {Worker: "w2 on b", Length: 100e9}}
+	f.Workers = []Worker{{Part: &f.Measured.Parts[0]}, {Part: &f.Measured.Parts[1]}}
 	if found := R4LittlesLaw(&f); found.state != Invalid {
 		t.Fatalf("12 of 16 clients: %+v", found)
 	}

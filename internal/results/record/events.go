@@ -105,9 +105,10 @@ type AttachedData struct {
 	Stores   []StoreRow   `json:"-"`
 }
 
-// ReadEvents reads the Events, Timeline, Machines and Stores of all trials, and computes the recovery
-// after faults. The run must have been opened from dir. ReadEvents adds a sentence to the run's
-// Problems for each error. It must be called only once, because it appends to Notes and Problems.
+// ReadEvents reads the Events, Timeline, Machines and Stores of all trials, and computes the
+// recovery after faults. The run must have been opened from dir. ReadEvents adds a sentence to the
+// run's Problems for each error. It must be called only once, because it appends to Notes and
+// Problems.
 func (r *Run) ReadEvents(dir string) {
 	for i := range r.Trials {
 		t := &r.Trials[i]

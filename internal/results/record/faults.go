@@ -76,12 +76,12 @@ type Recovery struct {
 	// OutageUnfinished is set if the outage had not ended at the next fault or the end of the
 	// window. The true length of the outage is then greater than Outage.
 	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
-	// FirstFailureAt is the time of the first failure that the fault caused, to 10 ms. It is null if
-	// the fault caused no failure; see causeOf.
+	// FirstFailureAt is the time of the first failure that the fault caused, to 10 ms. It is null
+	// if the fault caused no failure; see causeOf.
 	FirstFailureAt *float64 `json:"first_failure_seconds,omitempty"`
-	// Definite is the number of these failures after which it is certain that no write was executed.
-	// It includes the failures of reads. Indefinite is the number of failed writes that may have
-	// been executed.
+	// Definite is the number of these failures after which it is certain that no write was
+	// executed. It includes the failures of reads. Indefinite is the number of failed writes that
+	// may have been executed.
 	Definite   uint64 `json:"errors_definite,omitempty"`
 	Indefinite uint64 `json:"errors_indefinite,omitempty"`
 	// ThroughputRecoveredAt is the time at which throughput had recovered. After this time, every
@@ -144,9 +144,9 @@ type WatchRecovery struct {
 	OutageStart *float64 `json:"outage_from_seconds"`
 	Unfinished  bool     `json:"outage_unfinished,omitempty"`
 	// MaxDelay is the longest time from when a write was sent until its event arrived, over all
-	// events that arrived after the start of the fault and count with it. MaxDelayBefore is the longest such time
-	// between the end of the previous fault's effects and this fault. Both are exact to a
-	// millisecond, and null if no such time is known.
+	// events that arrived after the start of the fault and count with it. MaxDelayBefore is the
+	// longest such time between the end of the previous fault's effects and this fault. Both are
+	// exact to a millisecond, and null if no such time is known.
 	MaxDelay       *float64 `json:"latest_event_seconds"`
 	MaxDelayBefore *float64 `json:"latest_event_before_seconds"`
 	// Late is the number of events that arrived at least a tenth of a second after their write was

@@ -53,8 +53,8 @@ func (t *Trial) computeRecovery(dir string) error {
 	return nil
 }
 
-// readRecovery computes the recovery of a trial with faults. It returns a sentence if this fails. It
-// returns "" if slots.jsonl is missing, because Open has already reported this.
+// readRecovery computes the recovery of a trial with faults. It returns a sentence if this fails.
+// It returns "" if slots.jsonl is missing, because Open has already reported this.
 func (t *Trial) readRecovery(dir string) (problem string) {
 	if countInjected(t.Faults) == 0 {
 		return ""
@@ -97,7 +97,7 @@ func readSlots(dir, path string) (*measure.WindowTimeline, error) {
 	return parseSlots(f)
 }
 
-// parseSlots parses the contents of slots.jsonl. Of the text, it keeps only one line in memory.
+// parseSlots parses the contents of slots.jsonl. It keeps only one line of the text in memory.
 func parseSlots(r io.Reader) (*measure.WindowTimeline, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxSlotsLine)
@@ -209,22 +209,23 @@ func nextFaultTime(all []Fault, i int, window float64) float64 {
 	return window
 }
 
-// begunFault is a fault that was injected. All times are slots. `began` is the time at which it began.
-// `since` is the time at which the effects of earlier faults were over, as far as this is known.
-// affectedUntil is the same, or `began` if the previous outage had not ended when this fault began.
+// begunFault is a fault that was injected. All times are slots. `began` is the time at which it
+// began. `since` is the time at which the effects of earlier faults were over, as far as this is
+// known. affectedUntil is the same, or `began` if the previous outage had not ended when this fault
+// began.
 type begunFault struct {
 	*Fault
 	began, since, affectedUntil int
 }
 
-// causeOf returns the fault that caused an effect on an operation: a failure, or a late event of its
-// write. `due` and `end` are the slots in which the operation was due and in which the effect was
-// observed. causeOf returns the last fault that began at or before `end`, with one exception: if the
-// operation was due before that fault began and while an earlier fault still had effects, it returns
-// the earlier fault. It returns nil if no fault had begun by then.
+// causeOf returns the fault that caused an effect on an operation: a failure, or a late event of
+// its write. `due` and `end` are the slots in which the operation was due and in which the effect
+// was observed. causeOf returns the last fault that began at or before `end`, with one exception:
+// if the operation was due before that fault began and while an earlier fault still had effects, it
+// returns the earlier fault. It returns nil if no fault had begun by then.
 //
-// Example: a leader is killed at 2 s, and the load has recovered at 4 s. An operation that was due at
-// 3 s reaches its timeout at 8 s. A fault that began at 6 s did not cause this failure.
+// Example: a leader is killed at 2 s, and the load has recovered at 4 s. An operation that was due
+// at 3 s reaches its timeout at 8 s. A fault that began at 6 s did not cause this failure.
 func causeOf(all []begunFault, due, end int) *begunFault {
 	for i := len(all) - 1; i >= 0; i-- {
 		if f := &all[i]; end >= f.began && (i == 0 || due >= min(f.began, f.affectedUntil)) {

@@ -140,9 +140,9 @@ func TestFailuresDuringAFault(t *testing.T) {
 	isKnown(t, "p99 back", f.P99RecoveredAt, 5, 0)
 }
 
-// A failure counts with the fault that caused it. If an operation reaches its timeout after the next
-// fault has begun, its failure counts with the fault during which it was due. Every failure after the
-// start of the first fault counts exactly once.
+// A failure counts with the fault that caused it. If an operation reaches its timeout after the
+// next fault has begun, its failure counts with the fault during which it was due. Every failure
+// after the start of the first fault counts exactly once.
 func TestFailuresCountWithTheirFault(t *testing.T) {
 	begun := func() []begunFault {
 		return []begunFault{{&Fault{BeganAt: new(2.0)}, 200, 0, 0}, {&Fault{BeganAt: new(6.0)}, 600, 400, 400}, {&Fault{BeganAt: new(9.0)}, 900, 800, 900}}
@@ -316,9 +316,9 @@ func TestOutagesOfClients(t *testing.T) {
 	}
 }
 
-// A run records the course of each second of a trial with faults. ReadEvents computes the recovery from
-// these seconds, and run.json does not contain the recovery. If slots.jsonl is damaged or missing,
-// the run has a problem and the recovery is unknown.
+// A run records the course of each second of a trial with faults. ReadEvents computes the recovery
+// from these seconds, and run.json does not contain the recovery. If slots.jsonl is damaged or
+// missing, the run has a problem and the recovery is unknown.
 func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 	w := newRun(t)
 	c := conditions()

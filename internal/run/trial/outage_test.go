@@ -56,8 +56,8 @@ func (s *silent) longest(after int64) (longest int64) {
 	return longest
 }
 
-// faultInRecord runs a load on the server and records it with a fault that begins shortly before the
-// server is silent. It returns the fault as it is read from the run directory.
+// faultInRecord runs a load on the server and records it with a fault that begins shortly before
+// the server is silent. It returns the fault as it is read from the run directory.
 func (s *silent) faultInRecord(t *testing.T, w *simulate.World, a *load.Assignment) *record.Fault {
 	t.Helper()
 	out, err := record.CreateAt(filepath.Join(t.TempDir(), "run"), time.Now(), record.Run{Name: "silence", Planned: 1})

@@ -86,8 +86,8 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 
 // In a closed loop, a stall delays too few operations to change any p99. The report finds the
 // one-second intervals of the stall by their throughput. The stall covers at least 95 % of one
-// interval, whatever the time between the window's start and the first operation. On a busy machine,
-// other intervals may have a high p99, but their throughput must not fall as far.
+// interval, whatever the time between the window's start and the first operation. On a busy
+// machine, other intervals may have a high p99, but their throughput must not fall as far.
 func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -102,7 +102,7 @@ func TestOutageTables(t *testing.T) {
 	}
 	for _, row := range table.Rows {
 		if len(row) != len(table.Columns) {
-			t.Fatalf("%d cells stand in %d columns", len(row), len(table.Columns))
+			t.Fatalf("%d cells in %d columns", len(row), len(table.Columns))
 		}
 	}
 	cells := map[string]analyze.Cell{}

@@ -46,9 +46,9 @@ func watchRecovery(w *measure.WatchTimeline, since, began, until float64) *Watch
 	return r
 }
 
-// countLateEvents counts each late event with the fault that caused it, and sets MaxDelay. It computes
-// the time at which an event's write was sent from the event's delay. For a late event, only the class
-// of its delay is known, so the write may have been sent earlier than computed.
+// countLateEvents counts each late event with the fault that caused it, and sets MaxDelay. It
+// computes the time at which an event's write was sent from the event's delay. For a late event,
+// only the class of its delay is known, so the write may have been sent earlier than computed.
 func countLateEvents(all []begunFault, w *measure.WatchTimeline) {
 	if w == nil {
 		return

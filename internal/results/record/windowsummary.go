@@ -20,8 +20,9 @@ type WindowSummary struct {
 	measure.Counts
 	LostMembers []string `json:"lost_members"`
 	TermChanges int      `json:"leader_changes"`
-	// Faults holds the scenario's faults. In run.json, they are without their Recovery. ErrorsInFaults and TermChangesInFaults
-	// are the parts of Errors and TermChanges that occurred during a fault (see InFault).
+	// Faults holds the scenario's faults. In run.json, they are without their Recovery.
+	// ErrorsInFaults and TermChangesInFaults are the parts of Errors and TermChanges that occurred
+	// during a fault (see InFault).
 	Faults              []Fault `json:"faults,omitempty"`
 	ErrorsInFaults      uint64  `json:"errors_in_faults,omitempty"`
 	TermChangesInFaults int     `json:"leader_changes_in_faults,omitempty"`
