@@ -102,7 +102,7 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 	return a.cleanLeftovers(ctx, f, g, found, named)
 }
 
-// noKeysOfRun refuses the ID of a run that has left no keys.
+// noKeysOfRun is the error for --run with the ID of a run that left no keys.
 const noKeysOfRun = "--run: no run with the ID %q has left keys; give the ID that quorumbench cleanup prints without --run"
 
 // cleanLeftovers removes the keys that runs left. The command fails if keys stay that the user

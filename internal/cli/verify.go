@@ -27,8 +27,8 @@ func (a *commandLine) verifyCommand() *cobra.Command {
 bench --verify). If the run was interrupted or killed, the recorded part is verified. The
 record does not change.
 
-The exit code is 0 if there is no violation, 1 if there is a violation, and 6 if no response
-in a trial could be verified.`,
+The exit code is 1 if there is a violation. Otherwise, it is 6 if the run has no history, or if
+a trial has no response that could be verified. Otherwise, it is 0.`,
 		Args: command.ArgsBetween(1, 1, "a run directory"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0]) }

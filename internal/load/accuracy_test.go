@@ -120,9 +120,9 @@ func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
 	}
 }
 
-// parallelInCI makes a test of short times parallel, unless all of its cases run: then it would
-// disturb other tests, and they would disturb it.
-func parallelInCI(t *testing.T) {
+// runInParallel marks a test that measures short times as parallel. It does not do so if all cases
+// run, because they would disturb other tests.
+func runInParallel(t *testing.T) {
 	if !settle.Long() {
 		t.Parallel()
 	}
@@ -133,7 +133,7 @@ func parallelInCI(t *testing.T) {
 // beginning wait for 1 s. A real machine can only increase these times. The test with the simulated
 // engine checks exact times.
 func TestCoordinatedOmission(t *testing.T) {
-	parallelInCI(t)
+	runInParallel(t)
 	eachLoops(t, func(t *testing.T, loops int) {
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			// It stalls once.

@@ -49,7 +49,7 @@ func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start
 // the protocol, or on how many operations a connection accepts. A busy machine can only increase
 // these times.
 func TestStallShowsInEveryProtocol(t *testing.T) {
-	parallelInCI(t)
+	runInParallel(t)
 	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) task) {
 		settle.RetryMeasurement(t, func(r settle.Reporter) {
 			m := run(t, start()(open(base(kv.Put, kv.NoConsistency), 500, 5*time.Second))).Measured

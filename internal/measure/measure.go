@@ -98,7 +98,7 @@ type Second struct {
 	Clients     int                 // number of clients in a closed loop; 0 in an open loop
 	Resting     int                 // clients that pause after a refusal, at the end of the second
 	InFlight    int                 // number of operations in flight at the end of the second
-	// Alive has a bit for each millisecond in which at least one operation was done.
+	// Alive contains the milliseconds in which at least one operation succeeded.
 	Alive Milliseconds
 	// SlotDetail is the detailed record of a load with faults. It is nil for other loads.
 	SlotDetail *SlotDetail
@@ -121,10 +121,10 @@ func (s *Second) Response(scratch *Histogram) *Histogram {
 	return scratch
 }
 
-// Failed returns the number of operations that became due in this second and failed.
-func (s *Second) Failed() (n uint64) {
+// Failed returns the number of operations that became due in this period and failed.
+func (t *Tally) Failed() (n uint64) {
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-		n += s.Outcomes[o]
+		n += t.Outcomes[o]
 	}
 	return n
 }

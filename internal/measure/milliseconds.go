@@ -37,8 +37,8 @@ func (m Milliseconds) MarshalText() ([]byte, error) {
 	const digits = "0123456789abcdef"
 	b := make([]byte, millisecondDigits)
 	for i := range b {
-		four := uint8(m[i>>4] >> (i & 15 << 2) & 15) // #nosec G115 -- four bits
-		b[i] = digits[bits.Reverse8(four)>>4]
+		nibble := uint8(m[i>>4] >> (i & 15 << 2) & 15) // #nosec G115 -- four bits
+		b[i] = digits[bits.Reverse8(nibble)>>4]
 	}
 	return b, nil
 }

@@ -49,9 +49,9 @@ const (
 // pairs of slots, some of its failures count in the preceding pair.
 const maxFailures = 1 << 13
 
-// Failures counts the operations that were due in one slot and failed in one slot. Indefinite
-// counts the writes among them that the store may have executed. Definite counts all others,
-// including reads.
+// Failures counts the operations that were due in the slot Slot and failed in the slot End.
+// Indefinite counts the writes among them that the store may have executed. Definite counts all
+// others, including reads.
 type Failures struct {
 	Slot uint8 `json:"slot"` // slot of this second in which the operations were due
 	// End is the slot in which the operations failed. It is counted from the start of this second,

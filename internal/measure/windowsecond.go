@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// WindowSecond is the part of a second from which the recovery after faults is computed. Its JSON
-// form is a line of slots.jsonl in the folder of a trial with faults.
+// WindowSecond contains the data of one second from which the recovery after faults is computed.
+// Its JSON form is a line of slots.jsonl in the folder of a trial with faults.
 type WindowSecond struct {
 	Index     int          `json:"second"`    // number of the second in the window, from 0
 	Completed Milliseconds `json:"completed"` // Second.Alive
@@ -22,7 +22,7 @@ type WindowSecond struct {
 	*SlotDetail
 }
 
-// NewWindowSecond returns the part of a second from which the recovery is computed. p99 is the p99
+// NewWindowSecond selects the data of a second from which the recovery is computed. p99 is the p99
 // of the second's response times. The result shares the SlotDetail of s.
 func NewWindowSecond(s *Second, p99 Figure) *WindowSecond {
 	w := &WindowSecond{Index: s.Index, Completed: s.Alive, P99Failed: p99.Failed, Clients: s.Clients, SlotDetail: s.SlotDetail}
@@ -40,8 +40,8 @@ func (w *WindowSecond) p99() Figure {
 	return Figure{NS: *w.P99, Known: true, Failed: w.P99Failed}
 }
 
-// groupText is the JSON form of a Group. Member is in hexadecimal, as in all other files.
-type groupText struct {
+// groupJSON is the JSON form of a Group. Member is in hexadecimal, as in all other files.
+type groupJSON struct {
 	Operation   string       `json:"operation"`
 	Consistency string       `json:"consistency,omitempty"`
 	Member      string       `json:"member"`
@@ -50,12 +50,12 @@ type groupText struct {
 
 // MarshalJSON encodes the group with the names of its operation and consistency.
 func (g Group) MarshalJSON() ([]byte, error) {
-	return json.Marshal(groupText{g.Kind.String(), g.Consistency.String(), strconv.FormatUint(g.Member, 16), g.Alive})
+	return json.Marshal(groupJSON{g.Kind.String(), g.Consistency.String(), strconv.FormatUint(g.Member, 16), g.Alive})
 }
 
 // UnmarshalJSON decodes a group. It returns an error if a name or a number is not valid.
 func (g *Group) UnmarshalJSON(b []byte) (err error) {
-	var t groupText
+	var t groupJSON
 	if err := json.Unmarshal(b, &t); err != nil {
 		return err
 	}

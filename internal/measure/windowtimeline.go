@@ -4,7 +4,7 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 
 // WindowTimeline describes the course of the whole window of a load with faults.
 type WindowTimeline struct {
-	// Completed contains the milliseconds in which at least one operation was done.
+	// Completed contains the milliseconds in which at least one operation succeeded.
 	Completed Pulse
 	// Done contains SlotDetail.Done for each slot of the window.
 	Done []uint32
@@ -89,8 +89,8 @@ func (c *WindowTimeline) Add(s *WindowSecond) {
 	}
 }
 
-// Bytes returns an estimate of the memory that the timeline needs, in bytes.
-func (c *WindowTimeline) Bytes() int {
+// EstimateMemory returns approximately how much memory the timeline needs, in bytes.
+func (c *WindowTimeline) EstimateMemory() int {
 	perSecond := 4*Slots + 24 + 125*(1+len(c.Members)+len(c.Operations))
 	lists := 32*len(c.Failures) + 24*len(c.Waits)
 	if w := c.WatchTimeline; w != nil {

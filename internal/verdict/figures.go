@@ -67,7 +67,7 @@ type Load struct {
 	WatchesGivenKey bool
 }
 
-// Generator describes the load generator and its machine, in addition to Measured.
+// Generator contains what Measured does not contain about the load generator and its machine.
 type Generator struct {
 	Loops       int // event loops
 	Added       Added
@@ -121,13 +121,9 @@ func (f *Figures) phases() []*measure.Totals {
 	return []*measure.Totals{f.Measured, f.Warmup}
 }
 
-// failed returns the number of operations due in the window that ended with an error.
-func (f *Figures) failed() (n uint64) {
-	for _, errors := range f.Measured.Outcomes[kv.NotSent:] {
-		n += errors
-	}
-	return n
-}
+// failed returns the number of operations due in the window that ended with an error. Unlike
+// Totals.Failed, it counts them, so that R2 can compare the count with the other counts.
+func (f *Figures) failed() uint64 { return f.Measured.Tally.Failed() }
 
 // errorKindsText returns words that list the errors by kind, most frequent first, for example ": 20
 // timeout, 12 connection_lost". It returns an empty string if there are none.
@@ -164,7 +160,8 @@ func (f *Figures) quantile(p float64) float64 {
 	return measure.Percentile(h, f.failed(), p).NS
 }
 
-// losesWrites reports whether the load's writes are known to be lost in a power loss.
+// losesWrites reports whether the load writes, and is known to lose acknowledged writes in a power
+// loss.
 func (f *Figures) losesWrites() bool {
 	return f.HasWrites && f.Durability != nil && (f.Durability.Volatile || !f.Durability.Synced)
 }

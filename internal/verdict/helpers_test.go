@@ -39,7 +39,7 @@ func good() Figures {
 		Generator:  Generator{Loops: 2, Added: added(0.005, 0.005, 0.005)},
 		Durability: &measure.Durability{FileSystem: "ext4", Synced: true},
 	}
-	perform(&f, 100_000, 0)
+	setOperations(&f, 100_000, 0)
 	return f
 }
 
@@ -59,17 +59,17 @@ func repeated(ns int64, n uint64) *measure.Histogram {
 	return h
 }
 
-// perform sets the number of operations in the window. The operations take 10 ms on average.
-func perform(f *Figures, due, failed uint64) {
+// setOperations sets the number of operations in the window. The operations take 10 ms on average.
+func setOperations(f *Figures, due, failed uint64) {
 	m := f.Measured
 	m.Due, m.Done = due, due-failed
 	m.Outcomes = [kv.NumOutcomes]uint64{kv.OK: due - failed, kv.ConnectionLost: failed}
-	takeTimes(f, 10e6*float64(due), 20e6, 20e6)
+	setTimes(f, 10e6*float64(due), 20e6, 20e6)
 }
 
-// takeTimes sets the times of the operations: the sum of all times, and the p99 and the longest
+// setTimes sets the times of the operations: the sum of all times, and the p99 and the longest
 // time of the successes.
-func takeTimes(f *Figures, total, p99, longest float64) {
+func setTimes(f *Figures, total, p99, longest float64) {
 	m, response := f.Measured, measure.NewHistogram()
 	n, failed := m.Succeeded(), f.failed()
 	mean := total / float64(n+failed)
@@ -86,11 +86,11 @@ func takeTimes(f *Figures, total, p99, longest float64) {
 	}
 }
 
-// setHalves sets the throughput of both halves of a window, which are n seconds long. In each half,
+// setHalves sets the throughput of both halves of the window. Each half is n seconds long. In each half,
 // the throughput of the seconds alternates around the mean.
 func setHalves(f *Figures, n int, first, second, deviation uint64) {
 	f.Measured.Seconds = float64(2 * n)
-	takeTimes(f, float64(100*2*n)*1e9, 50e6, 50e6)
+	setTimes(f, float64(100*2*n)*1e9, 50e6, 50e6)
 	for _, mean := range []uint64{first, second} {
 		for i := range n {
 			f.DoneEachSecond = append(f.DoneEachSecond, mean+deviation*uint64(2*(i%2))-deviation)
@@ -110,6 +110,6 @@ func hold(f *Figures, n uint64, ns int64) { f.Measured.Disturbance.BlockedDelay 
 // openLoop returns an open loop of n operations with some failures.
 func openLoop(n, failed uint64) Figures {
 	f := goodOpen()
-	perform(&f, n, failed)
+	setOperations(&f, n, failed)
 	return f
 }

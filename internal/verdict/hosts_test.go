@@ -25,7 +25,7 @@ func onHosts() Figures {
 	return f
 }
 
-func uncertainBy(ns int64) *measure.Clock { return &measure.Clock{WidestBoundNS: ns} }
+func newUncertainClock(ns int64) *measure.Clock { return &measure.Clock{WidestBoundNS: ns} }
 
 // Each host is judged by its part of the trial, and the reason names the host.
 func TestHostsAreJudgedByTheirPart(t *testing.T) {
@@ -54,12 +54,12 @@ func TestHostsAreJudgedByTheirPart(t *testing.T) {
 		{"stolen from a host whose generator was not late", func(f *Figures) { f.Hosts[1].StolenShare = new(0.3) }, 10, ""},
 		{"stolen from members", func(f *Figures) { f.Hosts[0].StolenShare = new(0.1) }, 10, "the hypervisor of host db withheld 17 % "},
 		{"clocks known as usual", func(f *Figures) {
-			f.Hosts[0].Clock, f.Hosts[1].Clock, f.Hosts[2].Clock = uncertainBy(1e6), uncertainBy(2e5), uncertainBy(1e5)
+			f.Hosts[0].Clock, f.Hosts[1].Clock, f.Hosts[2].Clock = newUncertainClock(1e6), newUncertainClock(2e5), newUncertainClock(1e5)
 		}, 32, ""},
 		{"a clock that was set", func(f *Figures) { f.Hosts[0].Clock = &measure.Clock{Jumps: 1, ClockChangeNS: -3600e9} }, 32, "the clock of host db was set during the trial (1 change, 3600 s in total)"},
-		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].Clock = uncertainBy(0.6e9) }, 32, "the clock of host db is uncertain by 600 ms"},
+		{"a clock that is hardly known", func(f *Figures) { f.Hosts[0].Clock = newUncertainClock(0.6e9) }, 32, "the clock of host db is uncertain by 600 ms"},
 		{"a start that is hardly known", func(f *Figures) {
-			f.Measured.Seconds, f.Hosts[1].Clock, f.Hosts[2].Clock = 1, uncertainBy(0.1e9), uncertainBy(0.1e9)
+			f.Measured.Seconds, f.Hosts[1].Clock, f.Hosts[2].Clock = 1, newUncertainClock(0.1e9), newUncertainClock(0.1e9)
 		}, 32, "workers may have begun 200 ms apart because their hosts' clocks are uncertain; throughput may be up to 10 % too low"},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 	for range 2000 {
 		for i := range f.Hosts {
 			h := &f.Hosts[i]
-			h.Clock, h.ForeignShare, h.StolenShare, h.BusyShare = uncertainBy(r.Int64N(1e9)), new(r.Float64()/2), new(r.Float64()/2), new(0.5)
+			h.Clock, h.ForeignShare, h.StolenShare, h.BusyShare = newUncertainClock(r.Int64N(1e9)), new(r.Float64()/2), new(r.Float64()/2), new(0.5)
 		}
 		f.Workers[0].RunDelay, f.Workers[0].Added = r.Int64N(1e10), added(0, r.Float64()/5, r.Float64()/5)
 		state := func(f Figures) State {
@@ -117,7 +117,7 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 		worse := f
 		worse.Hosts = slices.Clone(f.Hosts)
 		h := &worse.Hosts[r.IntN(len(worse.Hosts))]
-		h.Clock, h.ForeignShare = uncertainBy(2*h.Clock.WidestBoundNS), new(1.5**h.ForeignShare)
+		h.Clock, h.ForeignShare = newUncertainClock(2*h.Clock.WidestBoundNS), new(1.5**h.ForeignShare)
 		if after := state(worse); before.Worse(after) {
 			t.Fatalf("%s becomes %s with worse hosts: %+v, %+v", before, after, f.Hosts, worse.Hosts)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -249,7 +250,7 @@ func waitTimes(d *measure.Disturbance) (times Times) {
 // up, compacts or throttles becomes slower, and a store that is still warming up becomes faster.
 // The figures then depend on the length of the window.
 func R25Unsteady(f *Figures) finding {
-	whole := min(int(f.Measured.Seconds), len(f.DoneEachSecond)) // full seconds; if their number is odd, no half contains the middle one
+	whole := min(int(f.Measured.Seconds), len(f.DoneEachSecond)) // whole seconds; if whole is odd, the middle second is in neither half
 	if f.OpenLoop || f.Injected > 0 || whole/2 < MinHalfSeconds {
 		return noFinding()
 	}
@@ -266,15 +267,12 @@ func R25Unsteady(f *Figures) finding {
 // meanThroughput returns the mean throughput over at least two seconds. It estimates the standard
 // error of the mean from the differences between the seconds.
 func meanThroughput(done []uint64) (mean, standardError float64) {
-	n := float64(len(done))
-	for _, x := range done {
-		mean += float64(x) / n
+	perSecond := make([]float64, len(done))
+	for i, n := range done {
+		perSecond[i] = float64(n)
 	}
-	squares := 0.0
-	for _, x := range done {
-		squares += (float64(x) - mean) * (float64(x) - mean)
-	}
-	return mean, math.Sqrt(squares / (n - 1) / n)
+	mean, deviation := stat.MeanStdDev(perSecond)
+	return mean, deviation / math.Sqrt(float64(len(done)))
 }
 
 // R17NotDurable reports writes that are lost at a power loss, because of the file system or because

@@ -35,7 +35,7 @@ func TestRules(t *testing.T) {
 	}{
 		{11, "one of 1,000 completed", false, func(f *Figures) { *f = openLoop(1000, 999) }, Suspect},
 		{1, "none completed", false, func(f *Figures) { *f = openLoop(1000, 1000) }, Invalid},
-		{1, "none due", false, func(f *Figures) { perform(f, 0, 0) }, Invalid},
+		{1, "none due", false, func(f *Figures) { setOperations(f, 0, 0) }, Invalid},
 
 		{2, "one more due", false, func(f *Figures) { f.Measured.Due++ }, Invalid},
 		{2, "one less due", false, func(f *Figures) { f.Measured.Due-- }, Invalid},
@@ -47,18 +47,18 @@ func TestRules(t *testing.T) {
 			f.Warmup = &measure.Totals{Tally: measure.Tally{Outcomes: [kv.NumOutcomes]uint64{kv.WrongResponse: 1}}}
 		}, Invalid},
 
-		{4, "5.1 % more", false, func(f *Figures) { takeTimes(f, 1.051e12, 20e6, 20e6) }, Valid}, // the edges of the window allow 0.2 % more
-		{4, "5.3 % more", false, func(f *Figures) { takeTimes(f, 1.053e12, 20e6, 20e6) }, Invalid},
-		{4, "5.1 % less", false, func(f *Figures) { takeTimes(f, 0.949e12, 20e6, 20e6) }, Valid},
-		{4, "5.3 % less", false, func(f *Figures) { takeTimes(f, 0.947e12, 20e6, 20e6) }, Invalid},
-		{4, "a stall across the close explains it", false, func(f *Figures) { takeTimes(f, 1.09e12, 20e6, 1e9) }, Valid},
+		{4, "5.1 % more", false, func(f *Figures) { setTimes(f, 1.051e12, 20e6, 20e6) }, Valid}, // the edges of the window allow 0.2 % more
+		{4, "5.3 % more", false, func(f *Figures) { setTimes(f, 1.053e12, 20e6, 20e6) }, Invalid},
+		{4, "5.1 % less", false, func(f *Figures) { setTimes(f, 0.949e12, 20e6, 20e6) }, Valid},
+		{4, "5.3 % less", false, func(f *Figures) { setTimes(f, 0.947e12, 20e6, 20e6) }, Invalid},
+		{4, "a stall across the close explains it", false, func(f *Figures) { setTimes(f, 1.09e12, 20e6, 1e9) }, Valid},
 		{4, "clients idle", false, func(f *Figures) { f.Measured.MeanInFlight = 90 }, Invalid},
 		{4, "mean in flight not known", false, func(f *Figures) { f.Measured.MeanInFlight = 0 }, Valid},
 		{4, "clients that rest after a refusal", false, func(f *Figures) {
-			takeTimes(f, 0.8e12, 20e6, 20e6)
+			setTimes(f, 0.8e12, 20e6, 20e6)
 			f.Measured.MeanInFlight, f.Measured.MeanResting = 80, 20
 		}, Valid},
-		{4, "open loop", true, func(f *Figures) { takeTimes(f, 2e12, 20e6, 20e6) }, Valid},
+		{4, "open loop", true, func(f *Figures) { setTimes(f, 2e12, 20e6, 20e6) }, Valid},
 
 		{5, "5 % of p99", false, func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.0499) }, Valid},
 		{5, "above", false, func(f *Figures) { f.Measured.Paused, f.Added = 3e9, added(0, 0, 0.051) }, Suspect},
@@ -103,8 +103,8 @@ func TestRules(t *testing.T) {
 		{25, "too short to judge", false, func(f *Figures) { setHalves(f, 14, 1200, 900, 4) }, Valid},
 		{25, "an open loop's throughput is its schedule's", true, func(f *Figures) { setHalves(f, 15, 1200, 900, 4) }, Valid},
 
-		{11, "0.1 %", false, func(f *Figures) { perform(f, 100_000, 100) }, Valid},
-		{11, "above", false, func(f *Figures) { perform(f, 100_000, 101) }, Suspect},
+		{11, "0.1 %", false, func(f *Figures) { setOperations(f, 100_000, 100) }, Valid},
+		{11, "above", false, func(f *Figures) { setOperations(f, 100_000, 101) }, Suspect},
 
 		{12, "1000", false, func(f *Figures) { *f = openLoop(1000, 0) }, Valid},
 		{12, "999", false, func(f *Figures) { *f = openLoop(999, 0) }, Suspect},
@@ -115,7 +115,7 @@ func TestRules(t *testing.T) {
 		{14, "two elections", false, func(f *Figures) { f.TermChanges = 2 }, Suspect},
 
 		{15, "100 ms", false, func(f *Figures) { f.Measured.OldestInFlightAge = 100 * ms }, Valid},
-		{15, "150 ms, as operations take here", false, func(f *Figures) { f.Measured.OldestInFlightAge = 150 * ms; takeTimes(f, 1e12, 130e6, 130e6) }, Valid},
+		{15, "150 ms, as operations take here", false, func(f *Figures) { f.Measured.OldestInFlightAge = 150 * ms; setTimes(f, 1e12, 130e6, 130e6) }, Valid},
 		{15, "a stall of 5 % of the window", false, func(f *Figures) { f.Measured.OldestInFlightAge = 600 * ms }, Valid},
 		{15, "above", false, func(f *Figures) { f.Measured.OldestInFlightAge = 601 * ms }, Suspect},
 		{16, "two without an effect", true, func(f *Figures) { f.Measured.WaitedForLimit = 2; hold(f, 2, 5e3) }, Valid},
@@ -310,7 +310,7 @@ func TestWorstReasonComesFirst(t *testing.T) {
 func TestNoEffectWithoutSuccesses(t *testing.T) {
 	for _, failed := range []uint64{0, 1000} {
 		f := good()
-		perform(&f, failed, failed)
+		setOperations(&f, failed, failed)
 		f.Headline = measure.Summarize(nil, failed)
 		for _, e := range []Effect{uniformEffect(0.2, 0.5), uniformEffect(0.2, 0), uniformEffect(0, 20)} {
 			if found := f.judgeEffect(e, "the machine was busy"); found.text != "" || found.effect != (Effect{}) || found.state != Valid {
@@ -345,8 +345,8 @@ func TestWaitsCoverAllOperations(t *testing.T) {
 	}
 }
 
-// R25 compares halves that consist of whole seconds. If their number is odd, it ignores the middle
-// second.
+// R25 compares the two halves of the window, in whole seconds. If the window has an odd number of
+// whole seconds, R25 ignores the middle one.
 func TestHalvesOfTheWindow(t *testing.T) {
 	f := good()
 	f.Measured.Seconds = 31.9

@@ -79,12 +79,12 @@ func R28SlowWorker(f *Figures) finding {
 	var slow []string
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		pace, unitError := f.pace(i)
+		pace, relativeError := f.pace(i)
 		if w.Lost != "" || pace <= 0 || pace > MinPace || w.Response.Total() == 0 {
 			continue
 		}
 		response := w.Response.Histogram()
-		if variation := response.StdDev() / max(response.Mean(), 1); 1-pace > paceErrorFactor*variation*unitError {
+		if variation := response.StdDev() / max(response.Mean(), 1); 1-pace > paceErrorFactor*variation*relativeError {
 			slow = append(slow, fmt.Sprintf("on average, a client of worker %s completed %s as many operations as other workers' clients at the same members", w.Worker, text.Share(pace)))
 		}
 	}
@@ -93,9 +93,10 @@ func R28SlowWorker(f *Figures) finding {
 
 // pace compares the i-th worker with the other workers at the same endpoints during the same time.
 // It returns the number of operations per client of this worker, divided by the same number for the
-// others. It also returns the standard error of this ratio if the standard deviation of the
-// operations' times is as large as their mean. Both are 0 if unknown.
-func (f *Figures) pace(i int) (pace, unitError float64) {
+// others. It also returns the standard error of this ratio for a coefficient of variation of 1. The
+// standard error is proportional to the coefficient of variation of the operations' times. Both
+// results are 0 if unknown.
+func (f *Figures) pace(i int) (pace, relativeError float64) {
 	type completed struct{ clients, operations, perSecond float64 }
 	mine, theirs := map[string]completed{}, map[string]completed{}
 	for k := range f.Workers {

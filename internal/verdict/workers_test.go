@@ -162,7 +162,8 @@ func TestReasonsNameTheWorker(t *testing.T) {
 	}
 }
 
-// In an open loop, too, the reason names a single worker's mean delay: its p99 is not known.
+// In an open loop, the reason for a single worker also states the mean delay, because the p99 of a
+// single worker is not known.
 func TestLateWorkerOfAnOpenLoop(t *testing.T) {
 	f := goodOpen()
 	f.Workers = []Worker{
@@ -200,7 +201,7 @@ func TestReasonsAboutSeveralLoopsAndHosts(t *testing.T) {
 func TestLittlesLawIgnoresALostWorker(t *testing.T) {
 	f := good()
 	f.Clients, f.Measured.MeanInFlight, f.Measured.Seconds = 16, 12, 100
-	takeTimes(&f, 16*100e9, 20e6, 20e6)
+	setTimes(&f, 16*100e9, 20e6, 20e6)
 	f.Measured.Parts = []measure.Part{{Worker: "w1 on a", Length: 100e9}, {Worker: "w2 on b", Length: 100e9}}
 	f.Workers = []Worker{{Part: &f.Measured.Parts[0]}, {Part: &f.Measured.Parts[1]}}
 	if found := R4LittlesLaw(&f); found.state != Invalid {

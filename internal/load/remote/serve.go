@@ -32,11 +32,11 @@ func progressInterval(workers int) time.Duration {
 // stream. If the other side closes the stream, Serve stops the call immediately.
 func Serve(ctx context.Context, s Stream, w load.Worker) error { return serve(ctx, s, w, maxQueued) }
 
-// serve is Serve with another limit for the number of bytes that wait to be sent.
-func serve(ctx context.Context, s Stream, w load.Worker, maxQueued int) error {
+// serve works like Serve. At most `limit` bytes wait to be sent.
+func serve(ctx context.Context, s Stream, w load.Worker, limit int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	out := newSender(s, maxQueued, func() {
+	out := newSender(s, limit, func() {
 		cancel()
 		_ = s.Close() // otherwise the sender would wait while the other side receives nothing
 	})
@@ -205,7 +205,7 @@ const maxQueued = 64 << 20
 type sender struct {
 	stream Stream
 	fail   func() // called when the stream accepts no more messages
-	limit  int    // maximum of queued
+	limit  int    // maximum value of queued
 
 	loops atomic.Uint64 // number of event loops that have a history
 

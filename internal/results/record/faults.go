@@ -56,28 +56,29 @@ type Fault struct {
 func (f *Fault) Injected() bool { return f.BeganAt != nil }
 
 // Recovery describes the effect of a fault on the load, as clients observed it. Outages end at the
-// next fault or at the end of the window. Failures and late events count with the fault that caused
-// them; see causeOf. Times are in seconds after the start of the window. All fields are zero before
-// Run.ReadEvents, if the fault was not injected in the window, or if slots.jsonl cannot be read.
+// next fault or at the end of the window. Failures and late events are attributed to the fault that
+// caused them; see findCause. Times are in seconds after the start of the window. All fields are
+// zero before Run.ReadEvents, if the fault was not injected in the window, or if slots.jsonl cannot
+// be read.
 type Recovery struct {
 	// Outage is the longest gap without any completed operation after the start of the fault. The
 	// search for this gap ends at the next fault, or at the end of the window. OutageStart is the
 	// start of the gap. With one worker, Outage is exact to a millisecond. With several workers,
 	// Outage can be too short, by up to the difference between the start times of their windows.
-	// Outage and OutageStart are null if the gap was not significantly longer than
+	// Outage and OutageStart are absent if the gap was not significantly longer than
 	// LongestGapBefore.
 	//
 	// LongestGapBefore is the longest gap without any completed operation before this fault. The
 	// search for it begins at the end of the previous fault's effects, or at the start of the
-	// window. LongestGapBefore is null if no operation completed in that time.
+	// window. LongestGapBefore is absent if no operation completed in that time.
 	Outage           *float64 `json:"outage_seconds,omitempty"`
 	OutageStart      *float64 `json:"outage_from_seconds,omitempty"`
 	LongestGapBefore *float64 `json:"longest_gap_before_seconds,omitempty"`
 	// OutageUnfinished is set if the outage had not ended at the next fault or the end of the
 	// window. The true length of the outage is then greater than Outage.
 	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
-	// FirstFailureAt is the time of the first failure that the fault caused, to 10 ms. It is null
-	// if the fault caused no failure; see causeOf.
+	// FirstFailureAt is the time of the first failure that the fault caused, to 10 ms. It is
+	// absent if the fault caused no failure; see findCause.
 	FirstFailureAt *float64 `json:"first_failure_seconds,omitempty"`
 	// Definite is the number of these failures after which it is certain that no write was
 	// executed. It includes the failures of reads. Indefinite is the number of failed writes that
@@ -136,17 +137,17 @@ type PartOutage struct {
 }
 
 // WatchRecovery reports on the events that watchers received from the start of the fault to the
-// next fault, or to the end of the window. A late event counts with the fault that caused it; see
-// causeOf.
+// next fault, or to the end of the window. A late event is attributed to the fault that caused it;
+// see findCause.
 type WatchRecovery struct {
 	// Outage is the longest time without any watch event; see Fault.Outage.
 	Outage      *float64 `json:"outage_seconds"`
 	OutageStart *float64 `json:"outage_from_seconds"`
 	Unfinished  bool     `json:"outage_unfinished,omitempty"`
 	// MaxDelay is the longest time from when a write was sent until its event arrived, over all
-	// events that arrived after the start of the fault and count with it. MaxDelayBefore is the
-	// longest such time between the end of the previous fault's effects and this fault. Both are
-	// exact to a millisecond, and null if no such time is known.
+	// events that arrived after the start of the fault and are attributed to it. MaxDelayBefore is
+	// the longest such time between the end of the previous fault's effects and this fault. Both
+	// are exact to a millisecond, and null if no such time is known.
 	MaxDelay       *float64 `json:"latest_event_seconds"`
 	MaxDelayBefore *float64 `json:"latest_event_before_seconds"`
 	// Late is the number of events that arrived at least a tenth of a second after their write was

@@ -136,7 +136,7 @@ func checkRunSchema(value json.RawMessage) error {
 		}
 	}
 	err := checkSchema(schema, RunSchema)
-	if err != nil && strings.HasPrefix(schema, runSchemas) {
+	if err != nil && strings.HasPrefix(schema, runSchemaPrefix) {
 		return fmt.Errorf("%w; read the run with the version of quorumbench that wrote it, or repeat it", err)
 	}
 	return err

@@ -115,7 +115,7 @@ func parseSlots(r io.Reader) (*measure.WindowTimeline, error) {
 			return nil, fmt.Errorf("line %d is too short", n+1)
 		}
 		c.Add(&s)
-		if c.Bytes() > maxSlotsMemory {
+		if c.EstimateMemory() > maxSlotsMemory {
 			return nil, fmt.Errorf("its first %d lines already need more than %d MiB of memory", n+1, maxSlotsMemory>>20)
 		}
 	}
@@ -145,7 +145,7 @@ func findOutages(all []Fault, p *measure.Pulse, window float64) {
 				since = float64(outage.To) / 1000
 			}
 		}
-		since = min(max(since, *f.BeganAt, orZero(f.HealedAt), orZero(f.RecoveredAt)), window)
+		since = effectsEnd(f, p, since, until, window)
 	}
 }
 
@@ -154,18 +154,18 @@ func findOutages(all []Fault, p *measure.Pulse, window float64) {
 // of the member with the given number, or "" if the member has no name.
 func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
 	since, unfinished := 0.0, false // unfinished: the previous outage had not ended when the next fault began
-	var begun []begunFault
+	var injected []injectedFault
 	for i := range all {
 		f := &all[i]
 		if !f.Injected() || *f.BeganAt >= window {
 			continue
 		}
 		until := nextFaultTime(all, i, window)
-		began := begunFault{Fault: f, began: int(*f.BeganAt * slotsPerSecond), since: slot(since), affectedUntil: slot(since)}
+		began := injectedFault{Fault: f, began: int(*f.BeganAt * slotsPerSecond), since: slot(since), affectedUntil: slot(since)}
 		if unfinished {
 			began.affectedUntil = began.began
 		}
-		begun, unfinished = append(begun, began), f.OutageUnfinished
+		injected, unfinished = append(injected, began), f.OutageUnfinished
 		f.ByPart = partOutages(c, since, *f.BeganAt, until, name)
 		f.Clients = clientOutages(c, since, *f.BeganAt, until)
 		f.findWatchEffects(c.WatchTimeline, since, until, window)
@@ -184,14 +184,21 @@ func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 				f.P99RecoveredAt = new(max(at, ended))
 			}
 		}
-		outageEnd := orZero(f.OutageStart) + orZero(f.Outage)
-		if !c.Completed.HasCompletion(int(*f.BeganAt*1000), int(until*1000)) {
-			outageEnd = until
-		}
-		since = min(max(since, *f.BeganAt, outageEnd, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt)), window)
+		since = effectsEnd(f, &c.Completed, since, until, window)
 	}
-	countFailures(begun, c.Failures)
-	countLateEvents(begun, c.WatchTimeline)
+	attributeFailures(injected, c.Failures)
+	attributeLateEvents(injected, c.WatchTimeline)
+}
+
+// effectsEnd returns the time at which the known effects of a fault and of the faults before it
+// ended. `since` is this time for the faults before it, and `until` is the time at which the next
+// fault began.
+func effectsEnd(f *Fault, p *measure.Pulse, since, until, window float64) float64 {
+	outageEnd := orZero(f.OutageStart) + orZero(f.Outage)
+	if !p.HasCompletion(int(*f.BeganAt*1000), int(until*1000)) {
+		outageEnd = until
+	}
+	return min(max(since, *f.BeganAt, outageEnd, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt)), window)
 }
 
 const slotsPerSecond = measure.Slots
@@ -209,24 +216,24 @@ func nextFaultTime(all []Fault, i int, window float64) float64 {
 	return window
 }
 
-// begunFault is a fault that was injected. All times are slots. `began` is the time at which it
-// began. `since` is the time at which the effects of earlier faults were over, as far as this is
-// known. affectedUntil is the same, or `began` if the previous outage had not ended when this fault
-// began.
-type begunFault struct {
+// injectedFault is an injected fault, with times as numbers of slots. The fault began at `began`.
+// The known effects of earlier faults ended at `since`. Earlier faults may have had effects until
+// affectedUntil: this is `began` if the previous outage had not ended by then, and `since`
+// otherwise.
+type injectedFault struct {
 	*Fault
 	began, since, affectedUntil int
 }
 
-// causeOf returns the fault that caused an effect on an operation: a failure, or a late event of
+// findCause returns the fault that caused an effect on an operation: a failure, or a late event of
 // its write. `due` and `end` are the slots in which the operation was due and in which the effect
-// was observed. causeOf returns the last fault that began at or before `end`, with one exception:
+// was observed. findCause returns the last fault that began at or before `end`, with one exception:
 // if the operation was due before that fault began and while an earlier fault still had effects, it
 // returns the earlier fault. It returns nil if no fault had begun by then.
 //
 // Example: a leader is killed at 2 s, and the load has recovered at 4 s. An operation that was due
 // at 3 s reaches its timeout at 8 s. A fault that began at 6 s did not cause this failure.
-func causeOf(all []begunFault, due, end int) *begunFault {
+func findCause(all []injectedFault, due, end int) *injectedFault {
 	for i := len(all) - 1; i >= 0; i-- {
 		if f := &all[i]; end >= f.began && (i == 0 || due >= min(f.began, f.affectedUntil)) {
 			return f
@@ -235,10 +242,10 @@ func causeOf(all []begunFault, due, end int) *begunFault {
 	return nil
 }
 
-// countFailures counts each failure with the fault that caused it, and sets FirstFailureAt.
-func countFailures(all []begunFault, failures []measure.WindowFailures) {
+// attributeFailures attributes each failure to the fault that caused it, and sets FirstFailureAt.
+func attributeFailures(all []injectedFault, failures []measure.WindowFailures) {
 	for _, failed := range failures {
-		f := causeOf(all, failed.Due, failed.End)
+		f := findCause(all, failed.Due, failed.End)
 		if f == nil {
 			continue
 		}
@@ -257,7 +264,7 @@ func findThroughputRecovery(done []uint32, since, began, until int, open bool) (
 	if began-since < slotsPerSecond || until-began < slotsPerSecond {
 		return 0, false
 	}
-	sums := make([]float64, until-since+1) // for each slot after `since`, the sum of all slots from `since` to it
+	sums := make([]float64, until-since+1) // sums[i] is the sum of the first i slots from `since`
 	for i, n := range done[since:until] {
 		sums[i+1] = sums[i] + float64(n)
 	}
@@ -358,7 +365,7 @@ func clientOutages(c *measure.WindowTimeline, since, began, until float64) *Clie
 		}
 	}
 	out := &ClientOutages{Clients: max(c.Clients, len(longest))}
-	lengths := make([]float64, 0, len(longest)) // the outages of all other clients are 0
+	lengths := make([]float64, 0, len(longest)) // the outages of all other clients are 0; a damaged file may contain a huge number of clients
 	for client, length := range longest {
 		if length <= before+1 {
 			length = 0

@@ -140,12 +140,12 @@ func TestFailuresDuringAFault(t *testing.T) {
 	isKnown(t, "p99 back", f.P99RecoveredAt, 5, 0)
 }
 
-// A failure counts with the fault that caused it. If an operation reaches its timeout after the
-// next fault has begun, its failure counts with the fault during which it was due. Every failure
-// after the start of the first fault counts exactly once.
-func TestFailuresCountWithTheirFault(t *testing.T) {
-	begun := func() []begunFault {
-		return []begunFault{{&Fault{BeganAt: new(2.0)}, 200, 0, 0}, {&Fault{BeganAt: new(6.0)}, 600, 400, 400}, {&Fault{BeganAt: new(9.0)}, 900, 800, 900}}
+// A failure is attributed to the fault that caused it. If an operation reaches its timeout after
+// the next fault has begun, its failure is attributed to the fault during which it was due. Every
+// failure after the start of the first fault counts exactly once.
+func TestFailuresAreAttributedToTheirFault(t *testing.T) {
+	begun := func() []injectedFault {
+		return []injectedFault{{&Fault{BeganAt: new(2.0)}, 200, 0, 0}, {&Fault{BeganAt: new(6.0)}, 600, 400, 400}, {&Fault{BeganAt: new(9.0)}, 900, 800, 900}}
 	}
 	for _, tt := range []struct{ due, end, fault int }{
 		{100, 150, -1}, // before the first fault
@@ -153,12 +153,12 @@ func TestFailuresCountWithTheirFault(t *testing.T) {
 		{300, 310, 0},  // during the first fault
 		{300, 800, 0},  // its timeout ends after the second fault began
 		{450, 610, 1},  // in flight when the second fault began; the first fault had no more effects
-		{650, 2000, 1}, // after the third fault began, which the second fault's effects outlasted
+		{650, 2000, 1}, // after the third fault began; the second fault still had effects at that time
 		{300, 2000, 0}, // due during the first fault
 		{950, 1200, 2}, // after the window
 	} {
 		all := begun()
-		countFailures(all, []measure.WindowFailures{{Due: tt.due, End: tt.end, Definite: 1, Indefinite: 2}})
+		attributeFailures(all, []measure.WindowFailures{{Due: tt.due, End: tt.end, Definite: 1, Indefinite: 2}})
 		for i, f := range all {
 			if counts := f.Definite == 1 && f.Indefinite == 2 && f.FirstFailureAt != nil && *f.FirstFailureAt == float64(tt.end)/100; counts != (i == tt.fault) || f.Definite > 0 != counts {
 				t.Errorf("a failure at %d that was due at %d: fault %d has %+v", tt.end, tt.due, i, f.Recovery)
@@ -173,7 +173,7 @@ func TestFailuresCountWithTheirFault(t *testing.T) {
 		if failed.End >= 200 {
 			total += failed.Definite + failed.Indefinite
 		}
-		countFailures(all, []measure.WindowFailures{failed})
+		attributeFailures(all, []measure.WindowFailures{failed})
 	}
 	counted := uint64(0)
 	for _, f := range all {

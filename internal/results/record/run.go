@@ -20,10 +20,10 @@ import (
 // The schemas of run.json and of the trials in it. This package refuses runs and trials with any
 // other schema. If the meaning of a key changes, increase schemaNumber.
 const (
-	schemaNumber = "2"
-	runSchemas   = "quorumbench/run/" // begins the schema of each version
-	RunSchema    = runSchemas + schemaNumber
-	TrialSchema  = "quorumbench/trial/" + schemaNumber
+	schemaNumber    = "2"
+	runSchemaPrefix = "quorumbench/run/" // prefix of the run schema of every version
+	RunSchema       = runSchemaPrefix + schemaNumber
+	TrialSchema     = "quorumbench/trial/" + schemaNumber
 )
 
 // State is the progress of a run or a trial.

@@ -46,10 +46,10 @@ func watchRecovery(w *measure.WatchTimeline, since, began, until float64) *Watch
 	return r
 }
 
-// countLateEvents counts each late event with the fault that caused it, and sets MaxDelay. It
+// attributeLateEvents attributes each late event to the fault that caused it, and sets MaxDelay. It
 // computes the time at which an event's write was sent from the event's delay. For a late event,
 // only the class of its delay is known, so the write may have been sent earlier than computed.
-func countLateEvents(all []begunFault, w *measure.WatchTimeline) {
+func attributeLateEvents(all []injectedFault, w *measure.WatchTimeline) {
 	if w == nil {
 		return
 	}
@@ -58,7 +58,7 @@ func countLateEvents(all []begunFault, w *measure.WatchTimeline) {
 			continue
 		}
 		sent := end - (int(delay)+measure.SlotLength-1)/measure.SlotLength
-		if f := causeOf(all, sent, end); f != nil && f.Watch != nil {
+		if f := findCause(all, sent, end); f != nil && f.Watch != nil {
 			f.Watch.MaxDelay = new(max(float64(delay)/1000, orZero(f.Watch.MaxDelay)))
 		}
 	}
@@ -72,7 +72,7 @@ func countLateEvents(all []begunFault, w *measure.WatchTimeline) {
 	}
 	for _, l := range w.Late {
 		sent := l.Slot - measure.MinWait<<min(l.Class, 16)/measure.SlotLength
-		if f := causeOf(all, sent, l.Slot); f != nil && f.Watch != nil && l.Class >= before[f.Fault] {
+		if f := findCause(all, sent, l.Slot); f != nil && f.Watch != nil && l.Class >= before[f.Fault] {
 			f.Watch.Late += uint64(l.Count)
 		}
 	}

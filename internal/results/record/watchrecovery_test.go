@@ -70,13 +70,13 @@ func TestWatchRecovery(t *testing.T) {
 	}
 }
 
-// A late event counts with the fault during which its write was sent, even if it arrives after the
-// next fault began.
-func TestLateEventsCountWithTheirFault(t *testing.T) {
+// A late event is attributed to the fault during which its write was sent, even if it arrives after
+// the next fault began.
+func TestLateEventsAreAttributedToTheirFault(t *testing.T) {
 	watched := func(began float64) *Fault {
 		return &Fault{BeganAt: &began, Recovery: Recovery{Watch: &WatchRecovery{}}}
 	}
-	all := []begunFault{{watched(2), 200, 0, 0}, {watched(6), 600, 400, 400}}
+	all := []injectedFault{{watched(2), 200, 0, 0}, {watched(6), 600, 400, 400}}
 	w := &measure.WatchTimeline{MaxDelays: make([]uint32, 1000), Late: []measure.WindowLateEvents{
 		{Slot: 100, Class: 0, Count: 9}, // before the first fault
 		{Slot: 300, Class: 0, Count: 7}, // such delays also occurred before the fault
@@ -85,7 +85,7 @@ func TestLateEventsCountWithTheirFault(t *testing.T) {
 		{Slot: 650, Class: 1, Count: 4},
 	}}
 	w.MaxDelays[350], w.MaxDelays[650], w.MaxDelays[700] = 500, 3500, 250
-	countLateEvents(all, w)
+	attributeLateEvents(all, w)
 	for i, want := range []struct {
 		late  uint64
 		delay float64

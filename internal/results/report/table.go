@@ -81,7 +81,7 @@ func TableOf(t *analyze.Table) *Table {
 	if t.Repeated {
 		of := ""
 		if t.OmitsRepeats {
-			of = " of the usable repeats (invalid or interrupted repeats, and repeats that lost a worker, do not count)"
+			of = " of the usable repeats (invalid or interrupted repeats, and repeats that lost a worker, are not usable)"
 		}
 		out.Notes = append(out.Notes, "For repeated trials, the table shows the median"+of+". With an even number of repeats, the slower of the middle two is shown.")
 	}

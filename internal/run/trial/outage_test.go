@@ -56,9 +56,9 @@ func (s *silent) longest(after int64) (longest int64) {
 	return longest
 }
 
-// faultInRecord runs a load on the server and records it with a fault that begins shortly before
-// the server is silent. It returns the fault as it is read from the run directory.
-func (s *silent) faultInRecord(t *testing.T, w *simulate.World, a *load.Assignment) *record.Fault {
+// recordFault runs a load on the server, and records the load with a fault that begins shortly
+// before the server is silent. It returns the fault as it is read from the run directory.
+func (s *silent) recordFault(t *testing.T, w *simulate.World, a *load.Assignment) *record.Fault {
 	t.Helper()
 	out, err := record.CreateAt(filepath.Join(t.TempDir(), "run"), time.Now(), record.Run{Name: "silence", Planned: 1})
 	if err != nil {
@@ -134,7 +134,7 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 			Faults: []fault.Fault{{Kind: fault.Pause, At: time.Duration(s.from), Duration: time.Millisecond}},
 		}
 		w := simulate.New(1, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(i + n + 1)} })
-		f, began := s.faultInRecord(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1"}}), s.faultBegan()
+		f, began := s.recordFault(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1"}}), s.faultBegan()
 		if length == 0 {
 			if f.Outage != nil || f.FirstFailureAt != nil || f.ThroughputRecoveredAt == nil || *f.ThroughputRecoveredAt != began {
 				t.Errorf("without a silence there is %+v", f)
@@ -193,7 +193,7 @@ func TestFindsOutagesOfClients(t *testing.T) {
 			Faults: []fault.Fault{{Kind: fault.Pause, At: time.Duration(s.from), Duration: time.Millisecond}},
 		}
 		w := simulate.New(2, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(n + 1)} })
-		got := s.faultInRecord(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}).Clients
+		got := s.recordFault(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}).Clients
 		if got == nil || got.Clients != 12 || got.Median != 0 || math.Abs(got.Worst-min(float64(length)/1e3, 2.5)) > 0.010 || (got.UnfinishedOutages == 4) != (length > 2500) {
 			t.Errorf("of a silence of %d ms at one of three members it says %+v", length, got)
 		}

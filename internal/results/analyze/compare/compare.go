@@ -248,7 +248,7 @@ func Worsened(all []*Comparison) (names []string) {
 // CheckJudgeable returns an error that lists the trials in which no change could be judged. It
 // returns nil if there are no such trials.
 func CheckJudgeable(all []*Comparison) error {
-	takes := fmt.Sprintf("%d repeats on each side that count and have figures above 0, interleaved if both sides are in one run", analyze.MinRepeats)
+	takes := fmt.Sprintf("%d usable repeats on each side with figures above 0, interleaved if both sides are in one run", analyze.MinRepeats)
 	if len(all) == 0 || all[0].FamilySize == 0 {
 		return fmt.Errorf("--fail-on worse: no trial could be judged, because a trial needs %s; add repeats, or repeat on a quieter machine", takes)
 	}
@@ -370,8 +370,8 @@ func SameLoad(current, base *record.Conditions) error {
 
 func orNone(s string) string { return cmp.Or(s, "none") }
 
-// countedRepeats returns the usable repeats, and adds to LeftOut why the other repeats do not
-// count.
+// countedRepeats returns the usable repeats, and adds to LeftOut why the other repeats are not
+// usable.
 func (c *Comparison) countedRepeats(side string, trials []*record.Trial) []*record.Trial {
 	var count []*record.Trial
 	var order []string
