@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -39,7 +40,7 @@ func (o *OverTime) addMarks() {
 	kinds := store.SignalKinds()
 	for i := range o.Marks {
 		k := o.Marks[i].Kind
-		o.Marks[i].Severe = k == memberLost || k == memberBack || slices.Contains(kinds, k) && o.Marks[i].sortKey() == 0
+		o.Marks[i].Severe = k == record.FaultBegan || k == memberLost || k == memberBack || slices.Contains(kinds, k) && o.Marks[i].sortKey() == 0
 	}
 	// kinds of events that logs do not report come first
 	place := func(k store.SignalKind) int { return slices.Index(kinds, k) }

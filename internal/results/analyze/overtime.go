@@ -52,8 +52,8 @@ type Mark struct {
 	From, To float64 // in seconds since the start of the window
 	Events
 	Member string
-	// Severe is set if the event affects the whole cluster, or if it is an event that logs do not
-	// report, such as a lost member. All charts mark severe events.
+	// Severe is set if the event affects the whole cluster, if it is the start of an injected fault,
+	// or if it is a lost or recovered member. All charts mark severe events.
 	Severe bool
 }
 
