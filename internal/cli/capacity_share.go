@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -92,7 +93,7 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 		if err != nil {
 			return err
 		}
-		run.ReadEvents(dir)
+		figures.ReadEvents(run, dir)
 		if found := size.CapacitiesOf(run); found != nil && first == nil {
 			for _, f := range found.All {
 				first = cmp.Or(first, f.First)

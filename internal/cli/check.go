@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
@@ -193,7 +194,7 @@ func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*reco
 	case len(run.Trials) == 0:
 		return nil, &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted before anything was written")}
 	}
-	run.ReadEvents(dir)
+	figures.ReadEvents(run, dir)
 	return run, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web"
@@ -118,7 +119,7 @@ func (a *commandLine) writeComparisons(f *compareFlags, runs []*record.Run, all 
 		return report.ComparisonsJUnit(a.Stdout, all, f.failOn == "worse")
 	case "html":
 		for _, run := range runs {
-			run.ReadEvents(run.Dir)
+			figures.ReadEvents(run, run.Dir)
 		}
 		joined, err := record.Join(runs)
 		if err != nil {
@@ -137,7 +138,7 @@ type metrics struct {
 
 // Set implements pflag.Value.
 func (m *metrics) Set(s string) error {
-	f, err := record.ParseMetric(s)
+	f, err := figures.ParseMetric(s)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/history"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web"
@@ -104,11 +105,11 @@ func (a *commandLine) history(f *historyFlags, args []string) error {
 		}
 		return command.Usage("--out is only for --format svg and png; redirect the output instead")
 	}
-	figures, err := f.figures(len(args) == 0)
+	shown, err := f.figures(len(args) == 0)
 	if err != nil {
 		return err
 	}
-	sources, err := a.historySources(f, args, figures)
+	sources, err := a.historySources(f, args, shown)
 	if err != nil {
 		return err
 	}
@@ -184,13 +185,13 @@ func (a *commandLine) suggest(h *history.History) {
 // figures returns the figures to read from run directories. A metric name that is not such a figure
 // may name a metric in a file. Such a name is skipped or, if onlyRuns is true, refused with an
 // error.
-func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
+func (f *historyFlags) figures(onlyRuns bool) (all []figures.Figure, err error) {
 	names := f.metrics
 	if len(names) == 0 {
 		names = compare.MainMetrics()
 	}
 	for i, name := range names {
-		figure, err := record.ParseMetric(name)
+		figure, err := figures.ParseMetric(name)
 		if err != nil && onlyRuns {
 			return nil, command.Usage("--metric: %w", err)
 		}
@@ -211,7 +212,7 @@ func (f *historyFlags) figures(onlyRuns bool) (all []record.Figure, err error) {
 
 // historySources reads the run directories and files that the command line names. If a run
 // directory below --runs cannot be read, historySources prints a warning.
-func (a *commandLine) historySources(f *historyFlags, args []string, figures []record.Figure) (sources []*history.Source, err error) {
+func (a *commandLine) historySources(f *historyFlags, args []string, shown []figures.Figure) (sources []*history.Source, err error) {
 	var dirs []string
 	if f.runs != "" {
 		var skipped []record.UnreadableFolder
@@ -229,7 +230,7 @@ func (a *commandLine) historySources(f *historyFlags, args []string, figures []r
 		return nil, command.Usage("history needs run directories or files; name them, or name the folder that contains the runs with --runs DIR")
 	}
 	for _, dir := range dirs {
-		s, err := history.ReadRun(dir, figures)
+		s, err := history.ReadRun(dir, shown)
 		if err != nil {
 			a.Warn(fmt.Sprintf("a run directory was left out: %v", err))
 			continue
@@ -242,7 +243,7 @@ func (a *commandLine) historySources(f *historyFlags, args []string, figures []r
 		}
 		read := history.ReadFile
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			read = func(path string) (*history.Source, error) { return history.ReadRun(path, figures) }
+			read = func(path string) (*history.Source, error) { return history.ReadRun(path, shown) }
 		}
 		s, err := read(path)
 		if err != nil {

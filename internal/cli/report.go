@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web"
@@ -90,7 +91,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(60) // long runs keep many rows in memory, and garbage collection is cheap here
 	}
-	runs, run, err := record.OpenAll(dirs)
+	runs, run, err := figures.OpenAll(dirs)
 	if err != nil {
 		return err
 	}

@@ -177,3 +177,11 @@ func (w *WatchTimeline) add(second int, f *SlotWatchDetail) {
 		w.Leases[e.Lease] = one
 	}
 }
+
+// SumBetween returns the sum of the counts with an index in [from, to). An index is a second or a slot.
+func SumBetween[N uint32 | uint64](counts []N, from, to int) (n uint64) {
+	for i := max(from, 0); i < min(to, len(counts)); i++ {
+		n += uint64(counts[i])
+	}
+	return n
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -62,7 +63,7 @@ func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *s
 	if failed != nil {
 		return dir, nil, errors.Join(err, failed)
 	}
-	run.ReadEvents(dir)
+	figures.ReadEvents(run, dir)
 	return dir, size.CapacitiesOf(run), err
 }
 

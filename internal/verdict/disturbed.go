@@ -171,7 +171,7 @@ func R10CPUSteal(f *Figures) finding {
 		share = f.StolenShare / (f.BusyShare + f.StolenShare)
 	}
 	if f.MembersOnMachine {
-		by := f.missingCPUEffect(missingCPU{share, timeWithoutCPU(f.StolenShare, orZero(f.Machine).CPUs), f.MembersBusy, float64(f.Measured.LongestPause)})
+		by := f.missingCPUEffect(missingCPU{share, timeWithoutCPU(f.StolenShare, measure.OrZero(f.Machine).CPUs), f.MembersBusy, float64(f.Measured.LongestPause)})
 		e = e.union(by)
 	}
 	return f.judgeEffect(e, "the hypervisor withheld %s of the CPU time that programs needed", text.Share(share))

@@ -166,14 +166,6 @@ func (f *Figures) losesWrites() bool {
 	return f.HasWrites && f.Durability != nil && (f.Durability.Volatile || !f.Durability.Synced)
 }
 
-// orZero returns *p, or the zero value if p is nil.
-func orZero[T any](p *T) (x T) {
-	if p != nil {
-		x = *p
-	}
-	return x
-}
-
 // limitEffect limits an effect to the figures that the trial has. It removes the effect on
 // percentiles that are printed as a dash or as failed, and on a throughput of 0.
 func (f *Figures) limitEffect(e Effect) Effect {

@@ -96,7 +96,7 @@ func (f *Figures) generatorEffectOn(h *measure.Host, c cause) (e Effect) {
 			continue
 		}
 		own := w.figures(f)
-		if own.StolenShare = orZero(h.StolenShare); own.isMajorCause(c) {
+		if own.StolenShare = measure.OrZero(h.StolenShare); own.isMajorCause(c) {
 			e = e.union(own.generatorEffect())
 		}
 	}
@@ -105,7 +105,7 @@ func (f *Figures) generatorEffectOn(h *measure.Host, c cause) (e Effect) {
 
 // judgeSteal applies R10 to the machine h.
 func (f *Figures) judgeSteal(h *measure.Host) finding {
-	stolen, busy := orZero(h.StolenShare), orZero(h.BusyShare)
+	stolen, busy := measure.OrZero(h.StolenShare), measure.OrZero(h.BusyShare)
 	if stolen <= 0 {
 		return noFinding()
 	}
@@ -123,13 +123,13 @@ func (f *Figures) judgeSteal(h *measure.Host) finding {
 // judgeOtherPrograms applies R23 to the machine h. Other programs slow members down only while no
 // CPU is idle. They slow a generator down only while the generator waits for a CPU.
 func (f *Figures) judgeOtherPrograms(h *measure.Host) finding {
-	foreign, busy := orZero(h.ForeignShare), orZero(h.BusyShare)
+	foreign, busy := measure.OrZero(h.ForeignShare), measure.OrZero(h.BusyShare)
 	if foreign <= 0 {
 		return noFinding()
 	}
 	e := f.generatorEffectOn(h, cpuWaitCause)
 	if h.HasMembers {
-		share := foreign * min(busy+orZero(h.StolenShare), 1)
+		share := foreign * min(busy+measure.OrZero(h.StolenShare), 1)
 		e = e.union(f.missingCPUEffect(missingCPU{share: share, windowShare: share, membersBusy: busy}))
 	}
 	return f.judgeEffect(e, "other programs used %s of the CPU time of %s", text.Share(foreign), h.Name)
@@ -141,7 +141,7 @@ func R32UncertainClock(f *Figures) finding {
 	var bounds []float64 // for hosts with workers
 	for i := range f.Hosts {
 		h := &f.Hosts[i]
-		clock := orZero(h.Clock)
+		clock := measure.OrZero(h.Clock)
 		bound := max(float64(clock.WidestBoundNS), 0)
 		switch {
 		case clock.Jumps > 0:

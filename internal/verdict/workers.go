@@ -183,7 +183,7 @@ func (w *Worker) figures(all *Figures) Figures {
 	m.Outcomes = all.Measured.Outcomes // the rules judge the effect on the figures of all workers
 	return Figures{
 		OpenLoop: all.OpenLoop, Measured: m, Merged: all.Merged, Headline: all.Headline, HeadlineIsResponse: all.HeadlineIsResponse,
-		Generator: Generator{Loops: w.Loops, Added: w.Added, ThrottledNS: orZero(w.ThrottledNS), StolenShare: all.StolenShare},
+		Generator: Generator{Loops: w.Loops, Added: w.Added, ThrottledNS: measure.OrZero(w.ThrottledNS), StolenShare: all.StolenShare},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
@@ -93,7 +94,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, rendering Rendering
 		return dir, errors.Join(runErr, err)
 	}
 	withUnrecorded(run, unrecorded)
-	run.ReadEvents(dir)
+	figures.ReadEvents(run, dir)
 	unprinted := a.render(run, dir, rendering)
 	var afterErr error
 	if rendering.AfterResult != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -35,11 +36,11 @@ type intervals struct {
 	lastSecond  int   // last second in the current line
 	lastLength  int64 // duration of the last one-second interval, in nanoseconds; 0 if not known
 	hasData     bool  // set if the current line has data that has not been written yet
-	part        *record.Aggregate
+	part        *figures.Aggregate
 }
 
 func newIntervals(every time.Duration, out io.Writer, now func() time.Time) *intervals {
-	return &intervals{every: int(every / time.Second), out: out, now: now, part: record.NewAggregate()}
+	return &intervals{every: int(every / time.Second), out: out, now: now, part: figures.NewAggregate()}
 }
 
 // second adds the next one-second interval of a trial. If that interval belongs to the next line,
@@ -158,13 +159,13 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 }
 
 // endTrial returns the object for a trial in the last line: its verdict, and the figures that
-// record.Object.AddAtEnd adds.
+// figures.AddAtEnd adds.
 func endTrial(t *record.Trial) (o record.Object) {
 	o.Add("trial", t.Name)
 	o.Add("repeat", t.Repeat)
 	o.Add("state", t.State)
 	o.Add("verdict", t.Verdict.State)
 	o.Add("reasons", t.Verdict.Reasons)
-	o.AddAtEnd(t)
+	figures.AddAtEnd(&o, t)
 	return o
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -80,7 +81,7 @@ func CombineRepeats(r *Row, all []*OverTime) (*OverTime, bool) {
 	for i := range combinedPanels {
 		out.combinePanel(&combinedPanels[i], included)
 	}
-	out.meanLine = out.combineLine("mean", record.LowerIsBetter, linesOf(included, func(o *OverTime) *Line { return &o.meanLine }))
+	out.meanLine = out.combineLine("mean", figures.LowerIsBetter, linesOf(included, func(o *OverTime) *Line { return &o.meanLine }))
 	for panel := range included[0].bands {
 		whole := out.Grid.newLine(panel)
 		for _, o := range included {
@@ -120,7 +121,7 @@ func typicalRepeat(all []*OverTime) *OverTime {
 	slices.SortStableFunc(sorted, func(a, b *OverTime) int {
 		return cmp.Or(cmp.Compare(a.Trial.PerSecond, b.Trial.PerSecond), cmp.Compare(a.Trial.Repeat, b.Trial.Repeat))
 	})
-	return sorted[medianPlace(len(sorted), record.HigherIsBetter)]
+	return sorted[medianPlace(len(sorted), figures.HigherIsBetter)]
 }
 
 // commonGrid returns a grid that covers the grids of all repeats.
@@ -155,17 +156,17 @@ func (l *Line) include(g *Grid, other *Line, place func(column int) (from, to fl
 type combinedPanel struct {
 	panel  string
 	lines  []string
-	better record.Direction
+	better figures.Direction
 }
 
 // combinedPanels lists the charts that combine repeats. They describe the load. Charts that
 // describe members are not combined, because a member has different roles in different repeats.
 var combinedPanels = []combinedPanel{
-	{"throughput", []string{"completed", "due"}, record.HigherIsBetter},
-	{"latency", []string{"p50", "p99"}, record.LowerIsBetter},
-	{"errors", []string{"failed"}, record.LowerIsBetter},
-	{"watch-events", []string{"events"}, record.HigherIsBetter},
-	{"watch-latency", []string{"p50", "p99"}, record.LowerIsBetter},
+	{"throughput", []string{"completed", "due"}, figures.HigherIsBetter},
+	{"latency", []string{"p50", "p99"}, figures.LowerIsBetter},
+	{"errors", []string{"failed"}, figures.LowerIsBetter},
+	{"watch-events", []string{"events"}, figures.HigherIsBetter},
+	{"watch-latency", []string{"p50", "p99"}, figures.LowerIsBetter},
 }
 
 // combinePanel adds a chart that combines repeats, if a repeat has this chart.
@@ -232,7 +233,7 @@ func linesOf(repeats []*OverTime, of func(*OverTime) *Line) []gridLine {
 // is even, the median of a column is the worse of the two middle values (see Median). If a repeat
 // has no value in a column, the median of this column is unknown. The median of a single repeat is
 // its line, without a range.
-func (o *OverTime) combineLine(name string, better record.Direction, repeats []gridLine) Line {
+func (o *OverTime) combineLine(name string, better figures.Direction, repeats []gridLine) Line {
 	g := &o.Grid
 	out, whole := g.newLine(name), g.newLine(name)
 	placed := make([]Line, len(repeats))
@@ -261,7 +262,7 @@ func (o *OverTime) combineLine(name string, better record.Direction, repeats []g
 
 // medianNumber returns the median of numbers, by the same rule as Median. It changes the order of
 // the numbers.
-func medianNumber(all []float64, better record.Direction) float64 {
+func medianNumber(all []float64, better figures.Direction) float64 {
 	slices.Sort(all)
 	return all[medianPlace(len(all), better)]
 }
@@ -289,7 +290,7 @@ func combineCurves(name string, repeats []*OverTime) []PercentileCurve {
 			values[i] = o.Curves[0].Points[k].Nanoseconds
 			p.Reliable = p.Reliable && o.Curves[0].Points[k].Reliable
 		}
-		p.Nanoseconds = medianNumber(values, record.LowerIsBetter)
+		p.Nanoseconds = medianNumber(values, figures.LowerIsBetter)
 		p.Least, p.Most = values[0], values[len(values)-1]
 		out.Points = append(out.Points, p)
 	}

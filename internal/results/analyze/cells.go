@@ -1,7 +1,7 @@
 package analyze
 
 import (
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -56,8 +56,8 @@ type Column struct {
 type Cell struct {
 	Text  string
 	Notes []int // numbers of the footnotes for the text
-	Value record.Value
-	Share record.Value // the figure as a share of its total, if known
+	Value figures.Value
+	Share figures.Value // the figure as a share of its total, if known
 	// Change is the difference between the figure and the baseline.
 	Change Change
 	// Certainty is the confidence interval or range of the figure in the previous cell. It is nil

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -29,7 +30,7 @@ const (
 // confidence level stats.Level, or its range.
 type Certainty struct {
 	Basis
-	Low, High record.Value
+	Low, High figures.Value
 	// Repeats is the number of repeats. It is not set for WithinRun.
 	Repeats int
 	// Seconds is the number of one-second samples from which the confidence interval of a single
@@ -49,7 +50,7 @@ func (c *Certainty) IsInterval() bool {
 // CertaintyOf returns how precise a row's figure is. The result is a confidence interval if there
 // are at least MinRepeats comparable repeats, and a range if there are fewer. For the throughput of
 // a single run, the result is the interval within the run.
-func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
+func CertaintyOf(r *Row, f *figures.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
 		return certaintyOverRepeats(RepeatedOf(f, r.ComparableTrials()), f.Direction, r.First().UntilPrecise())
@@ -61,12 +62,12 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 
 // BoundedValue is a figure with its certainty. Certainty is nil if the certainty is unknown.
 type BoundedValue struct {
-	record.Value
+	figures.Value
 	*Certainty
 }
 
 // BoundedValueOf returns a row's figure with its certainty.
-func BoundedValueOf(r *Row, f *record.Figure) (v BoundedValue) {
+func BoundedValueOf(r *Row, f *figures.Figure) (v BoundedValue) {
 	v.Value, _ = r.Figure(f)
 	if c, ok := CertaintyOf(r, f); ok {
 		v.Certainty = &c
@@ -76,18 +77,18 @@ func BoundedValueOf(r *Row, f *record.Figure) (v BoundedValue) {
 
 // ClearlyWorse reports whether a figure is clearly worse than another one: the difference exceeds
 // the margin of comparisons, and the intervals, if both are known, do not overlap.
-func (v BoundedValue) ClearlyWorse(than BoundedValue, better record.Direction) bool {
+func (v BoundedValue) ClearlyWorse(than BoundedValue, better figures.Direction) bool {
 	difference := v.badness(better) - than.badness(better)
 	return difference > stats.Margin*math.Abs(than.badness(better)) && !v.overlaps(than)
 }
 
 // badness returns the sort key of a figure, which is higher for worse figures. It is 0 if neither
 // high nor low figures are better.
-func (v BoundedValue) badness(better record.Direction) float64 {
+func (v BoundedValue) badness(better figures.Direction) float64 {
 	switch {
-	case v.Failed || better == record.LowerIsBetter:
+	case v.Failed || better == figures.LowerIsBetter:
 		return rank(v.Value)
-	case better == record.HigherIsBetter:
+	case better == figures.HigherIsBetter:
 		return -v.Number
 	}
 	return 0
@@ -105,7 +106,7 @@ func (v BoundedValue) overlaps(other BoundedValue) bool {
 
 // certaintyOverRepeats returns the certainty over several repeats. The parameter `stopped` is set
 // if the run stopped repeating as soon as its figures were precise enough.
-func certaintyOverRepeats(of Repeated, better record.Direction, stopped bool) (c Certainty, ok bool) {
+func certaintyOverRepeats(of Repeated, better figures.Direction, stopped bool) (c Certainty, ok bool) {
 	all := of.Values
 	if len(all) < 2 {
 		return c, false
@@ -135,7 +136,7 @@ func certaintyOverRepeats(of Repeated, better record.Direction, stopped bool) (c
 	return c, true
 }
 
-func certaintyWithinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
+func certaintyWithinRun(t *record.Trial, f *figures.Figure) (c Certainty, ok bool) {
 	seconds := wholeSeconds(t)
 	within, ok := stats.MeanWithinRun(seconds, stats.Level)
 	if !ok {
@@ -151,7 +152,7 @@ func certaintyWithinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool
 }
 
 // setBounds sets Low and High to the bounds of the interval, with the unit of the value `example`.
-func (c *Certainty) setBounds(i stats.Interval, example record.Value) {
+func (c *Certainty) setBounds(i stats.Interval, example figures.Value) {
 	c.Low, c.High = example, example
 	c.Low.Number, c.High.Number = i.Low, i.High
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -23,7 +24,7 @@ func doneIn(perSecond ...float64) *record.Trial {
 // Five repeats have Student's interval; fewer repeats have a range. A single run has an interval
 // over its complete seconds, if there are enough of them and none is missing.
 func TestCertaintyOf(t *testing.T) {
-	ops := record.Registered("ops")
+	ops := figures.Registered("ops")
 	row := func(all ...*record.Trial) *Row { return &Row{Trials: all, Done: all} }
 	var repeats []*record.Trial
 	for _, n := range []float64{96, 98, 100, 102, 104} {
@@ -49,7 +50,7 @@ func TestCertaintyOf(t *testing.T) {
 	if _, ok := CertaintyOf(row(doneIn(1, 2, 3)), &ops); ok {
 		t.Error("three seconds have an interval")
 	}
-	p99 := record.Registered("p99")
+	p99 := figures.Registered("p99")
 	if _, ok := CertaintyOf(row(doneIn(98, 102, 99, 101, 100, 97, 103, 100, 100, 99)), &p99); ok {
 		t.Error("a single run's p99 has the throughput's interval")
 	}
@@ -58,26 +59,26 @@ func TestCertaintyOf(t *testing.T) {
 // If a repeat failed, the result is a range, and its upper end is the failure. If a repeat is
 // unknown, there is no result.
 func TestRangeOfRepeats(t *testing.T) {
-	failed := record.Value{Failed: true}
+	failed := figures.Value{Failed: true}
 	for _, tt := range []struct {
-		of        []record.Value
+		of        []figures.Value
 		basis     Basis
-		low, high record.Value
+		low, high figures.Value
 	}{
-		{[]record.Value{fig(3), fig(1), fig(2)}, RangeOfRepeats, fig(1), fig(3)},
-		{[]record.Value{fig(3), failed, fig(1), fig(2), fig(2), fig(4)}, RangeOfRepeats, fig(1), failed},
-		{[]record.Value{fig(3), fig(0), fig(1), fig(2), fig(2)}, RangeOfRepeats, fig(0), fig(3)},
-		{[]record.Value{fig(2), fig(2), fig(2), fig(2), fig(2)}, OverRepeats, fig(2), fig(2)},
+		{[]figures.Value{fig(3), fig(1), fig(2)}, RangeOfRepeats, fig(1), fig(3)},
+		{[]figures.Value{fig(3), failed, fig(1), fig(2), fig(2), fig(4)}, RangeOfRepeats, fig(1), failed},
+		{[]figures.Value{fig(3), fig(0), fig(1), fig(2), fig(2)}, RangeOfRepeats, fig(0), fig(3)},
+		{[]figures.Value{fig(2), fig(2), fig(2), fig(2), fig(2)}, OverRepeats, fig(2), fig(2)},
 		// the interval of the mean reaches 0
-		{[]record.Value{fig(1), fig(15), fig(15), fig(16), fig(90)}, RangeOfRepeats, fig(1), fig(90)},
-		{[]record.Value{fig(3), {}}, "", record.Value{}, record.Value{}},
+		{[]figures.Value{fig(1), fig(15), fig(15), fig(16), fig(90)}, RangeOfRepeats, fig(1), fig(90)},
+		{[]figures.Value{fig(3), {}}, "", figures.Value{}, figures.Value{}},
 	} {
-		if c, ok := certaintyOverRepeats(Repeated{Values: tt.of}, record.LowerIsBetter, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
+		if c, ok := certaintyOverRepeats(Repeated{Values: tt.of}, figures.LowerIsBetter, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
 			t.Errorf("of %v: %+v", tt.of, c)
 		}
 		// The interval is wider if the run stopped repeating as soon as the interval was narrow
 		// enough.
-		if c, _ := certaintyOverRepeats(Repeated{Values: tt.of}, record.LowerIsBetter, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
+		if c, _ := certaintyOverRepeats(Repeated{Values: tt.of}, figures.LowerIsBetter, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
 			t.Errorf("of %v, until it was precise: %+v", tt.of, c)
 		}
 	}
@@ -88,13 +89,13 @@ func TestDisplayedIntervalContainsTheDisplayedMedian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	bases := map[Basis]int{}
 	for range 500 {
-		values := make([]record.Value, 2+rng.IntN(14))
+		values := make([]figures.Value, 2+rng.IntN(14))
 		spread := 1.5 * rng.Float64()
 		for i := range values {
 			values[i] = fig(100 * math.Exp(spread*rng.NormFloat64()))
 		}
-		c, ok := certaintyOverRepeats(Repeated{Values: values}, record.LowerIsBetter, false)
-		shown := Median(values, record.LowerIsBetter).Number
+		c, ok := certaintyOverRepeats(Repeated{Values: values}, figures.LowerIsBetter, false)
+		shown := Median(values, figures.LowerIsBetter).Number
 		if !ok || c.Low.Number > shown || c.High.Number < shown || c.Low.Number <= 0 || c.Basis == OverRepeats && len(values) < MinRepeats {
 			t.Fatalf("%v of %v: %+v", shown, values, c)
 		}
@@ -108,7 +109,7 @@ func TestDisplayedIntervalContainsTheDisplayedMedian(t *testing.T) {
 // Repeats that stopped because they were precise have a wider interval than a fixed number of
 // repeats.
 func TestStoppedRepeatsAreLessCertain(t *testing.T) {
-	ops := record.Registered("ops")
+	ops := figures.Registered("ops")
 	certainty := func(repeats int) Certainty {
 		r := &Row{}
 		for i := range 10 {

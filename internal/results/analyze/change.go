@@ -7,7 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -100,7 +100,7 @@ func (c Change) WithoutInterval(lacking string) Change {
 // WithShownFigures recomputes the change from the two rounded figures that are shown, unless the
 // change has an interval. For example, a report never shows an increase next to the figures 23 ms
 // and 20 ms.
-func (c Change) WithShownFigures(current, base record.Value) Change {
+func (c Change) WithShownFigures(current, base figures.Value) Change {
 	if !c.Interval && c.Known && current.Known && base.Known && base.Number > 0 {
 		c.Share = current.Number/base.Number - 1
 	}

@@ -8,16 +8,16 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 )
 
 // changeOf calls ChangeOf with repeats that were not disturbed.
-func changeOf(now, base []record.Value, rounds bool) Change {
+func changeOf(now, base []figures.Value, rounds bool) Change {
 	return ChangeOf(Repeated{Values: now}, Repeated{Values: base}, rounds)
 }
 
-func sample(rng *rand.Rand, n int, center, spread float64) []record.Value {
-	all := make([]record.Value, 0, n)
+func sample(rng *rand.Rand, n int, center, spread float64) []figures.Value {
+	all := make([]figures.Value, 0, n)
 	for range n {
 		all = append(all, fig(center*math.Exp(spread*rng.NormFloat64())))
 	}
@@ -46,7 +46,7 @@ func TestChangeProperties(t *testing.T) {
 		if !near((1+c.Low)*(1+back.High), 1) || !near((1+c.High)*(1+back.Low), 1) {
 			t.Errorf("the interval %v to %v is back %v to %v", c.Low, c.High, back.Low, back.High)
 		}
-		scaled := make([]record.Value, 0, len(a))
+		scaled := make([]figures.Value, 0, len(a))
 		for _, f := range a {
 			scaled = append(scaled, fig(8*f.Number))
 		}
@@ -75,9 +75,9 @@ func TestIntervalCoversTheTruth(t *testing.T) {
 }
 
 func TestChangeNeedsKnownPositiveFigures(t *testing.T) {
-	five := []record.Value{fig(10), fig(11), fig(12), fig(13), fig(14)}
-	twice := []record.Value{fig(20), fig(22), fig(24), fig(26), fig(28)}
-	failed := append([]record.Value{{Failed: true}}, five...)
+	five := []figures.Value{fig(10), fig(11), fig(12), fig(13), fig(14)}
+	twice := []figures.Value{fig(20), fig(22), fig(24), fig(26), fig(28)}
+	failed := append([]figures.Value{{Failed: true}}, five...)
 	if c := changeOf(twice, five, false); math.Abs(c.Share-1) > 1e-9 || !c.Interval || c.Low <= 0 {
 		t.Errorf("twice as much is %+v", c)
 	}
@@ -94,16 +94,16 @@ func TestChangeNeedsKnownPositiveFigures(t *testing.T) {
 		t.Errorf("one of them failed: %+v", c)
 	}
 	// The median of a single repeat is the value of that repeat.
-	one := []record.Value{{Number: 14433.8, Known: true}}
-	if v := Median(one, record.HigherIsBetter); v != one[0] {
+	one := []figures.Value{{Number: 14433.8, Known: true}}
+	if v := Median(one, figures.HigherIsBetter); v != one[0] {
 		t.Errorf("of one repeat: %v", v)
 	}
-	for _, none := range [][]record.Value{nil, {{}}, {{Failed: true}}, {fig(0)}} {
+	for _, none := range [][]figures.Value{nil, {{}}, {{Failed: true}}, {fig(0)}} {
 		if c := changeOf(five, none, false); c.Known {
 			t.Errorf("against %v there is a change", none)
 		}
 	}
-	same := []record.Value{fig(7), fig(7), fig(7), fig(7), fig(7)}
+	same := []figures.Value{fig(7), fig(7), fig(7), fig(7), fig(7)}
 	if c := changeOf(same, same, false); c.Low != 0 || c.High != 0 || !c.Interval {
 		t.Errorf("one value: %+v", c)
 	}
@@ -115,7 +115,7 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for n := 1; n < 12; n++ {
 		all := sample(rng, n, 1000, 0.3)
-		slow, rate := Median(all, record.LowerIsBetter), Median(all, record.HigherIsBetter)
+		slow, rate := Median(all, figures.LowerIsBetter), Median(all, figures.HigherIsBetter)
 		if !slices.Contains(all, slow) || !slices.Contains(all, rate) {
 			t.Fatalf("%v and %v are not among %v", slow, rate, all)
 		}
@@ -133,13 +133,13 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 		}
 	}
 	run := openRepeats(t)
-	var p99s, rates []record.Value
-	p99, ops := record.Registered("service-p99"), record.Registered("ops")
+	var p99s, rates []figures.Value
+	p99, ops := figures.Registered("service-p99"), figures.Registered("ops")
 	for i := range 2 {
 		p99s, rates = append(p99s, p99.Value(&run.Trials[i])), append(rates, ops.Value(&run.Trials[i]))
 	}
-	slower := func(a, b record.Value) int { return cmp.Compare(a.Number, b.Number) }
-	if m, r := Median(p99s, record.LowerIsBetter), Median(rates, record.HigherIsBetter); m != slices.MaxFunc(p99s, slower) || r != slices.MinFunc(rates, slower) {
+	slower := func(a, b figures.Value) int { return cmp.Compare(a.Number, b.Number) }
+	if m, r := Median(p99s, figures.LowerIsBetter), Median(rates, figures.HigherIsBetter); m != slices.MaxFunc(p99s, slower) || r != slices.MinFunc(rates, slower) {
 		t.Errorf("p99 %v of %v, throughput %v of %v: none is the slower repeat's", m, p99s, r, rates)
 	}
 }
@@ -147,7 +147,7 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 // If there are enough rounds, the repeats of each round are compared as a pair, so that a drift
 // between rounds cancels.
 func TestDriftBetweenRoundsCancels(t *testing.T) {
-	drifting := func(by float64) (all []record.Value) {
+	drifting := func(by float64) (all []figures.Value) {
 		for round := range stats.MinRounds {
 			all = append(all, fig(by*math.Exp(float64(round))))
 		}

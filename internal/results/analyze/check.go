@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -73,7 +74,7 @@ func CheckPerf(t *record.Trial) PerfCheck {
 	if t.DataDir != nil {
 		c.Disk = diskEvidence(t)
 	}
-	slowest, spread := record.Registered("slowest"), record.Registered("spread")
+	slowest, spread := figures.Registered("slowest"), figures.Registered("spread")
 	c.Slowest, c.Spread = slowest.Value(t).Number/1e9, spread.Value(t).Number/1e9
 	say := func(failed bool, bad, good string, figure float64) bool {
 		if failed {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -14,7 +15,7 @@ type Dbtester struct {
 	Rates     Throughputs
 	ServerUse Servers
 	// ClientCPU is the mean number of CPUs that the load generator used.
-	ClientCPU record.Value
+	ClientCPU figures.Value
 	Seconds   []DbtesterSecond
 	Bins      []Bin  // latency distribution of the successes
 	Failed    uint64 // number of failed operations
@@ -30,8 +31,8 @@ type DbtesterSecond struct {
 	Errors  uint64
 	// Times of the operations that became due in this second. Min, Mean and Max include failures;
 	// SuccessMean and SuccessMax do not.
-	Min, Mean, Max, SuccessMean, SuccessMax record.Value
-	PerSecond                               record.Value
+	Min, Mean, Max, SuccessMean, SuccessMax figures.Value
+	PerSecond                               figures.Value
 }
 
 // DbtesterOf reads the seconds of a trial's window. It returns an error if their sums contradict
@@ -56,7 +57,7 @@ func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	}
 	d.Keys, d.Bins = keys.Table(), Bins(whole)
 	if t.Seconds > 0 {
-		d.ClientCPU = record.Value{Number: t.CPUSeconds / t.Seconds, Unit: measure.Share, Known: true}
+		d.ClientCPU = figures.Value{Number: t.CPUSeconds / t.Seconds, Unit: measure.Share, Known: true}
 	}
 	d.ServerUse, err = ServersOf(t, d.Keys.Rows)
 	return d, err
@@ -71,14 +72,14 @@ func dbtesterSecond(s *Second) DbtesterSecond {
 	if least.Known {
 		mean = measure.Figure{NS: s.Times.Mean(), Known: true}
 	}
-	out.SuccessMean, out.SuccessMax = record.TimeValue(mean), record.TimeValue(most)
+	out.SuccessMean, out.SuccessMax = figures.TimeValue(mean), figures.TimeValue(most)
 	if s.Errors > 0 {
 		mean, most = measure.Figure{Failed: true}, measure.Figure{Failed: true}
 		if !least.Known {
 			least = mean
 		}
 	}
-	out.Min, out.Mean, out.Max = record.TimeValue(least), record.TimeValue(mean), record.TimeValue(most)
+	out.Min, out.Mean, out.Max = figures.TimeValue(least), figures.TimeValue(mean), figures.TimeValue(most)
 	if rate, ok := s.PerSecond(); ok {
 		out.PerSecond = perSecond(rate)
 	}
@@ -88,7 +89,7 @@ func dbtesterSecond(s *Second) DbtesterSecond {
 // Throughputs holds the highest, mean and lowest throughput in the complete seconds of a window, in
 // operations per second. The values are unknown if there is no complete second.
 type Throughputs struct {
-	Max, Mean, Min record.Value
+	Max, Mean, Min figures.Value
 	seconds        int
 	done           uint64
 }
@@ -110,8 +111,8 @@ func (t *Throughputs) Add(s *Second) {
 	t.Mean = perSecond(float64(t.done) / float64(t.seconds))
 }
 
-func perSecond(rate float64) record.Value {
-	return record.Value{Number: rate, Unit: measure.Rate, Known: true}
+func perSecond(rate float64) figures.Value {
+	return figures.Value{Number: rate, Unit: measure.Rate, Known: true}
 }
 
 // BinWidth is the width of the bins in a latency distribution. The bins are wider if the slowest

@@ -112,7 +112,7 @@ const notableGap = 100 * time.Millisecond
 const spike = 2
 
 // EventsOf returns the events in a trial's window. The caller must have read the trial's events
-// (record.Run.ReadEvents).
+// (figures.ReadEvents).
 func EventsOf(t *record.Trial) WindowEvents {
 	h := WindowEvents{}
 	if !HasFigures(t) || t.Opened == nil {

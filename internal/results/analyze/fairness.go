@@ -3,19 +3,20 @@ package analyze
 import (
 	"math"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // Unfair describes how unevenly the clients of a closed loop were served. It is reported only if
 // the difference matters and chance cannot explain it.
 type Unfair struct {
-	Fairness record.Value // Jain's fairness index
+	Fairness figures.Value // Jain's fairness index
 	Clients  int
 	// Tenth is one tenth of the number of clients. TenthShare is the share of all operations that
 	// the slowest tenth of the clients completed. FairShare is what their share would be if all
 	// clients were served evenly. Lagging is set if this tenth was served unfairly.
 	Tenth                 int
-	TenthShare, FairShare record.Value
+	TenthShare, FairShare figures.Value
 	Lagging               bool
 	// Starved is the number of clients that completed less than a tenth of the median client's
 	// operations. It is 0 if chance can explain so few operations.
@@ -31,7 +32,7 @@ type UnfairMember struct {
 	Clients int
 	// OperationsPerClient is the mean number of operations per client of this member.
 	// OthersPerClient is the mean number per client of the other members.
-	OperationsPerClient, OthersPerClient record.Value
+	OperationsPerClient, OthersPerClient figures.Value
 }
 
 // Thresholds for uneven service.
@@ -69,7 +70,7 @@ func UnfairnessOf(t *record.Trial) (u Unfair, ok bool) {
 		return u, false
 	}
 	chance := math.Hypot(math.Hypot(*t.StddevNS/(window/each)/math.Sqrt(each), 1/each), float64(t.OldestInFlightAgeNS)/window)
-	figure := record.Registered("fairness")
+	figure := figures.Registered("fairness")
 	u = Unfair{Fairness: figure.Value(t), Clients: b.Count, Tenth: b.Tenth,
 		TenthShare: shareValue(*b.TenthShare), FairShare: shareValue(float64(b.Tenth) / float64(b.Count))}
 	less := func(ratio, errors float64) bool { return ratio <= unfairRatio && 1-ratio > errors }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -20,7 +21,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func fig(x float64) record.Value { return record.Value{Number: x, Known: true} }
+func fig(x float64) figures.Value { return figures.Value{Number: x, Known: true} }
 
 // made is a generated run in a folder, with the data of its only trial.
 type made struct {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -22,13 +23,13 @@ func HostsTable(t *record.Trial) Table {
 		row := []Cell{{Text: h.Name}, {Text: hostProcesses(h)}}
 		if c := h.Clock; c != nil {
 			row = append(row, Cell{Text: clockOffset(c.Before)}, Cell{Text: clockOffset(c.After)},
-				FigureCell(record.Value{Number: float64(c.WidestBoundNS), Unit: measure.Nanoseconds, Known: true}))
+				FigureCell(figures.Value{Number: float64(c.WidestBoundNS), Unit: measure.Nanoseconds, Known: true}))
 		} else {
 			row = append(row, Cell{Text: "controller"}, Cell{Text: "controller"}, Cell{Text: text.Dash})
 		}
 		row = append(row, CountCell(uint64(max(h.CPUs, 0))))
 		for _, share := range []*float64{h.BusyShare, h.StolenShare, h.ForeignShare, samplingShare(h, t.Seconds)} {
-			v := record.Value{}
+			v := figures.Value{}
 			if share != nil {
 				v = shareValue(*share)
 			}

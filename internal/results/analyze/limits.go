@@ -17,7 +17,7 @@ type Limits struct {
 }
 
 // FindLimits returns the causes that limited a trial. The caller must have read the trial's files
-// (record.Run.ReadEvents).
+// (figures.ReadEvents).
 func FindLimits(t *record.Trial) Limits {
 	l := Limits{Trial: t}
 	if !HasFigures(t) {

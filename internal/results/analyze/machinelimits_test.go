@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -170,7 +171,7 @@ func TestSpikesAreExplainedByMachines(t *testing.T) {
 func TestChartsOfMachinesHaveGaps(t *testing.T) {
 	settle.SkipUnderRace(t)
 	m := shape{seconds: 12, perSecond: 50, idle: -1}.record(t)
-	m.run.ReadEvents(m.dir)
+	figures.ReadEvents(m.run, m.dir)
 	trial := &m.run.Trials[0]
 	trial.Machines = nil
 	sampledEach(trial, "m1", 12, func(r *record.MachineRow, s float64) {

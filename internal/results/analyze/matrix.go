@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -134,10 +135,10 @@ func (m *Matrix) First() *Row {
 
 // Values returns the values of a figure by row and column. The value of a cell without a trial is
 // unknown.
-func (m *Matrix) Values(f *record.Figure) [][]record.Value {
-	out := make([][]record.Value, len(m.Cells))
+func (m *Matrix) Values(f *figures.Figure) [][]figures.Value {
+	out := make([][]figures.Value, len(m.Cells))
 	for y, row := range m.Cells {
-		out[y] = make([]record.Value, len(row))
+		out[y] = make([]figures.Value, len(row))
 		for x, r := range row {
 			if r != nil && len(r.Done) > 0 {
 				out[y][x], _ = r.Figure(f)

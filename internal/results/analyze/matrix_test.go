@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -34,7 +35,7 @@ func TestMatricesOfTwoParameters(t *testing.T) {
 	if m.Y.Name != "clients" || m.X.Name != "value-size" || !reflect.DeepEqual(m.Y.Values, []string{"1", "10", "100"}) || !reflect.DeepEqual(m.X.Values, []string{"64 B", "4.00 KiB"}) {
 		t.Errorf("the axes are %+v and %+v", m.Y, m.X)
 	}
-	ops := record.Registered("ops")
+	ops := figures.Registered("ops")
 	for y, row := range m.Values(&ops) {
 		for x, v := range row {
 			if want := float64(1000 * (1 + y + 3*x)); !v.Known || v.Number != want {

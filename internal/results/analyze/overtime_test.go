@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -18,7 +19,7 @@ import (
 // overTime calls ReadOverTime for the trial in a generated run.
 func overTime(t *testing.T, m *made, columns int) *OverTime {
 	t.Helper()
-	m.run.ReadEvents(m.dir)
+	figures.ReadEvents(m.run, m.dir)
 	o, err := ReadOverTime(&m.run.Trials[0], columns)
 	must(t, err)
 	return o
@@ -255,7 +256,7 @@ func TestOnlyTheWorstSpikesAreExplained(t *testing.T) {
 func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	settle.SkipUnderRace(t)
 	m := shape{seed: 4, seconds: 2, perSecond: 100, idle: -1}.record(t)
-	m.run.ReadEvents(m.dir)
+	figures.ReadEvents(m.run, m.dir)
 	one := &m.run.Trials[0]
 	path := filepath.Join(m.dir, one.Folder, "latency.hlog")
 	log, err := os.ReadFile(path)

@@ -3,7 +3,7 @@ package analyze
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
 // ReadOverTime reads how a trial proceeded. The result has at most the given number of columns. The
-// caller must have read the trial's events (record.Run.ReadEvents). ReadOverTime keeps the
+// caller must have read the trial's events (figures.ReadEvents). ReadOverTime keeps the
 // histogram of only one second at a time in memory, so a trial may have any length. If it returns
 // an error, it also returns the part that was read before the error.
 func ReadOverTime(t *record.Trial, columns int) (*OverTime, error) {

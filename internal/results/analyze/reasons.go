@@ -81,12 +81,12 @@ func sentenceKey(sentence string) string {
 	if rule := ruleNumber.FindString(sentence); rule != "" {
 		return rule
 	}
-	return figures.ReplaceAllString(sentence, "")
+	return numerals.ReplaceAllString(sentence, "")
 }
 
 var (
 	ruleNumber = regexp.MustCompile(`\bR[0-9]+\b`)
-	figures    = regexp.MustCompile(`[0-9][0-9.,]*`)
+	numerals   = regexp.MustCompile(`[0-9][0-9.,]*`)
 )
 
 // Reasons returns the reasons why trials are not valid, and the notes about trials. Both are in the

@@ -7,23 +7,24 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // Repeated holds the values of a figure for several repeats of a trial.
 type Repeated struct {
-	Values []record.Value
+	Values []figures.Value
 	// Effects holds, for each repeat, the amount by which disturbances may have changed the figure,
 	// as in stats.Repeats. It is nil if no repeat was disturbed.
 	Effects []float64
 }
 
 // RepeatedOf returns the values of a figure for several trials.
-func RepeatedOf(f *record.Figure, trials []*record.Trial) Repeated {
+func RepeatedOf(f *figures.Figure, trials []*record.Trial) Repeated {
 	r := Repeated{Values: ValuesOf(f, trials), Effects: make([]float64, len(trials))}
 	for i, t := range trials {
 		effect := t.Verdict.Effect.ForFigure(f.Name)
-		if f.Direction == record.HigherIsBetter { // a disturbance lowers the throughput
+		if f.Direction == figures.HigherIsBetter { // a disturbance lowers the throughput
 			effect = -effect
 		}
 		r.Effects[i] = effect
@@ -46,7 +47,7 @@ func (r Repeated) Numbers() (stats.Repeats, bool) {
 
 // FileNumber returns a figure's number as it is written to files. Times are rounded to whole
 // nanoseconds.
-func FileNumber(v record.Value) float64 {
+func FileNumber(v figures.Value) float64 {
 	if v.Unit == measure.Nanoseconds {
 		return math.Round(v.Number)
 	}
@@ -56,7 +57,7 @@ func FileNumber(v record.Value) float64 {
 // MedianOf returns the Median of a figure over repeats. Reports and comparisons use it whenever
 // they show one value for several repeats. The exception is a figure whose counts are added up
 // (record.Figure.Summed).
-func MedianOf(f *record.Figure, repeats []*record.Trial) record.Value {
+func MedianOf(f *figures.Figure, repeats []*record.Trial) figures.Value {
 	return Median(ValuesOf(f, repeats), f.Direction)
 }
 
@@ -65,25 +66,25 @@ func MedianOf(f *record.Figure, repeats []*record.Trial) record.Value {
 // value of one repeat, because the mean of two percentiles is not a percentile. A failed value
 // counts as slower than any other. If a value is unknown because its sample is too small, the
 // median is unknown.
-func Median(all []record.Value, better record.Direction) record.Value {
-	unsupported := func(v record.Value) bool { return !v.Known && !v.Failed }
+func Median(all []figures.Value, better figures.Direction) figures.Value {
+	unsupported := func(v figures.Value) bool { return !v.Known && !v.Failed }
 	if len(all) == 0 || slices.ContainsFunc(all, unsupported) {
-		return record.Value{}
+		return figures.Value{}
 	}
-	return slices.SortedFunc(slices.Values(all), func(a, b record.Value) int { return cmp.Compare(rank(a), rank(b)) })[medianPlace(len(all), better)]
+	return slices.SortedFunc(slices.Values(all), func(a, b figures.Value) int { return cmp.Compare(rank(a), rank(b)) })[medianPlace(len(all), better)]
 }
 
 // medianPlace returns the index of the median of n sorted values. If n is even, it is the worse of
 // the two middle values.
-func medianPlace(n int, better record.Direction) int {
-	if better == record.HigherIsBetter {
+func medianPlace(n int, better figures.Direction) int {
+	if better == figures.HigherIsBetter {
 		return (n - 1) / 2
 	}
 	return n / 2
 }
 
 // rank returns the sort key of a value. A failed value is above any other value.
-func rank(f record.Value) float64 {
+func rank(f figures.Value) float64 {
 	if f.Failed {
 		return math.Inf(1)
 	}
@@ -92,12 +93,12 @@ func rank(f record.Value) float64 {
 
 // ValuesOf returns the value of a figure for each trial. A value that cannot be distinguished from
 // 0 is unknown.
-func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
-	all := make([]record.Value, 0, len(trials))
+func ValuesOf(f *figures.Figure, trials []*record.Trial) []figures.Value {
+	all := make([]figures.Value, 0, len(trials))
 	for _, t := range trials {
 		v := f.Value(t)
 		if v.Number < f.ResolutionLimit {
-			v = record.Value{}
+			v = figures.Value{}
 		}
 		all = append(all, v)
 	}
@@ -107,19 +108,19 @@ func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
 // Figure returns the value of a figure for a row. For most figures, the value is the median of the
 // comparable repeats. For a figure whose counts are added up, the value is the sum over the
 // repeats, and `share` is the sum's share of the total.
-func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
+func (r *Row) Figure(f *figures.Figure) (v, share figures.Value) {
 	if !f.Summed() {
-		return MedianOf(f, r.ComparableTrials()), record.Value{}
+		return MedianOf(f, r.ComparableTrials()), figures.Value{}
 	}
 	whole := 0.0
 	for _, t := range r.Done {
 		if one := f.Value(t); one.Known {
-			v = record.Value{Number: v.Number + one.Number, Unit: f.Unit, Known: true}
+			v = figures.Value{Number: v.Number + one.Number, Unit: f.Unit, Known: true}
 			whole += float64(f.Total.Count(t))
 		}
 	}
 	if v.Number > 0 && whole > 0 {
-		share = record.Value{Number: v.Number / whole, Unit: measure.Share, Known: true}
+		share = figures.Value{Number: v.Number / whole, Unit: measure.Share, Known: true}
 	}
 	return v, share
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -12,20 +13,20 @@ import (
 
 func TestMedian(t *testing.T) {
 	k := fig
-	failed, unsupported := record.Value{Failed: true}, record.Value{}
+	failed, unsupported := figures.Value{Failed: true}, figures.Value{}
 	for _, tt := range []struct {
-		of   []record.Value
-		want record.Value
+		of   []figures.Value
+		want figures.Value
 	}{
 		{nil, unsupported},
-		{[]record.Value{k(5)}, k(5)},
-		{[]record.Value{k(9), k(1), k(5)}, k(5)},
-		{[]record.Value{k(1), k(3)}, k(3)},
-		{[]record.Value{k(1), failed, k(3)}, k(3)},
-		{[]record.Value{k(1), failed}, failed},
-		{[]record.Value{k(1), unsupported, k(3)}, unsupported},
+		{[]figures.Value{k(5)}, k(5)},
+		{[]figures.Value{k(9), k(1), k(5)}, k(5)},
+		{[]figures.Value{k(1), k(3)}, k(3)},
+		{[]figures.Value{k(1), failed, k(3)}, k(3)},
+		{[]figures.Value{k(1), failed}, failed},
+		{[]figures.Value{k(1), unsupported, k(3)}, unsupported},
 	} {
-		if got := Median(tt.of, record.LowerIsBetter); got != tt.want {
+		if got := Median(tt.of, figures.LowerIsBetter); got != tt.want {
 			t.Errorf("the median of %v is %v, want %v", tt.of, got, tt.want)
 		}
 	}
@@ -57,7 +58,7 @@ func TestOnlyVerdictsAreJudged(t *testing.T) {
 
 // The gap has a resolution of one millisecond. A gap below 1 ms is unknown, not 0.
 func TestNoGapIsNotZero(t *testing.T) {
-	gap := record.Registered("gap")
+	gap := figures.Registered("gap")
 	for length, known := range map[float64]bool{0: false, 0.001: true, 0.012: true} {
 		row := Row{Done: []*record.Trial{{Counts: record.Counts{LongestGap: length}}}}
 		if v, _ := row.Figure(&gap); v.Known != known || known && v.Number != length {

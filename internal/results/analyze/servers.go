@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -17,15 +18,15 @@ import (
 type Servers struct {
 	// CPU and RSS are computed from the sum of all members' values in each second. The fields hold
 	// the highest of these sums:
-	CPU record.Value // CPUs in use during one second
-	RSS record.Value // resident memory in bytes
+	CPU figures.Value // CPUs in use during one second
+	RSS figures.Value // resident memory in bytes
 	// Received and Sent are the bytes received and sent on all members' connections.
-	Received, Sent record.Value
+	Received, Sent figures.Value
 	// Disk requests and sectors of a machine with members: the mean over these machines.
-	Reads, ReadSectors, Writes, WrittenSectors record.Value
+	Reads, ReadSectors, Writes, WrittenSectors figures.Value
 	// DiskSpace is the size of a member's data folder at the end of the window: the mean over the
 	// members.
-	DiskSpace record.Value
+	DiskSpace figures.Value
 	// Processes holds the resource use of each process and its machine, in the order in which they
 	// first appear in machines.csv.
 	Processes []ServerSeconds
@@ -94,9 +95,9 @@ func servers(rows []record.MachineRow, span Span) Servers {
 			seconds[at][r.Name] = use{of.processors(), r.RSS}
 		}
 	})
-	most := func(maximum *record.Value, v float64, unit measure.Unit) {
+	most := func(maximum *figures.Value, v float64, unit measure.Unit) {
 		if !math.IsNaN(v) {
-			*maximum = record.Value{Number: max(maximum.Number, v), Unit: unit, Known: true}
+			*maximum = figures.Value{Number: max(maximum.Number, v), Unit: unit, Known: true}
 		}
 	}
 	for _, members := range seconds {
@@ -124,7 +125,7 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 			folders[r.Name] = r.FolderBytes
 		}
 	}
-	sum := func(kind record.RowKind, counter func(*record.MachineRow) float64, useMean bool) record.Value {
+	sum := func(kind record.RowKind, counter func(*record.MachineRow) float64, useMean bool) figures.Value {
 		total, names := 0.0, 0.0
 		for _, of := range byName {
 			if grown, sampled := CounterIncrease(of, in, counter); of[0].Kind() == kind && sampled {
@@ -134,7 +135,7 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 		if useMean {
 			total /= names
 		}
-		return record.Value{Number: total, Unit: measure.Number, Known: names > 0 && !math.IsNaN(total)}
+		return figures.Value{Number: total, Unit: measure.Number, Known: names > 0 && !math.IsNaN(total)}
 	}
 	s.Received = sum(record.MemberRow, func(r *record.MachineRow) float64 { return r.Received }, false)
 	s.Sent = sum(record.MemberRow, func(r *record.MachineRow) float64 { return r.Sent }, false)
@@ -143,7 +144,7 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	s.ReadSectors = sum(record.WholeMachineRow, func(r *record.MachineRow) float64 { return r.ReadSectors }, true)
 	s.WrittenSectors = sum(record.WholeMachineRow, func(r *record.MachineRow) float64 { return r.WrittenSectors }, true)
 	for _, bytes := range folders {
-		s.DiskSpace = record.Value{Number: s.DiskSpace.Number + bytes/float64(len(folders)), Unit: measure.Bytes, Known: true}
+		s.DiskSpace = figures.Value{Number: s.DiskSpace.Number + bytes/float64(len(folders)), Unit: measure.Bytes, Known: true}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -40,7 +41,7 @@ func TestServersOverTheWindow(t *testing.T) {
 	s := servers(rows, WindowOf(trial))
 	s.overWindow(trial, rows)
 	for what, c := range map[string]struct {
-		got  record.Value
+		got  figures.Value
 		want float64
 	}{
 		// the traffic during the gap is included

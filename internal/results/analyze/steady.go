@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -19,7 +20,7 @@ type LateSteady struct {
 	FirstSecond int
 	// SteadyMean is the mean throughput after FirstSecond, over all repeats. OverallMean is the
 	// mean throughput over all complete seconds.
-	SteadyMean, OverallMean record.Value
+	SteadyMean, OverallMean figures.Value
 	// Before is the median of the one-second intervals' p99 before FirstSecond, and After is the
 	// median after FirstSecond. Each is unknown if fewer than three intervals have a p99.
 	Before, After measure.Figure
@@ -62,7 +63,7 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 		}
 	}
 	l.Before, l.After = medianTime(before), medianTime(after)
-	rate := func(from int) record.Value {
+	rate := func(from int) figures.Value {
 		sum, n := 0.0, 0
 		for _, seconds := range repeats {
 			for _, done := range seconds[from:] {
@@ -70,7 +71,7 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 				n++
 			}
 		}
-		return record.Value{Number: sum / float64(n), Unit: measure.Rate, Known: true}
+		return figures.Value{Number: sum / float64(n), Unit: measure.Rate, Known: true}
 	}
 	l.SteadyMean, l.OverallMean = rate(s.FirstSecond), rate(0)
 	return l, true

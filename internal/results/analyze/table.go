@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -15,7 +16,7 @@ import (
 type tableColumn struct {
 	Column
 	cell   func(*Row) Cell
-	figure *record.Figure // nil if the column contains no figure
+	figure *figures.Figure // nil if the column contains no figure
 }
 
 // Tables returns the tables with the results of a run: closed loops come first, then open loops.
@@ -123,7 +124,7 @@ func VerdictCell(j CombinedVerdict) Cell {
 // figures that are clearly worse than the best figure: the difference exceeds the margin of
 // comparisons, and the intervals, if known, do not overlap. It marks no figure if neither high nor
 // low figures are better.
-func markWorst(rows [][]Cell, column int, better record.Direction) {
+func markWorst(rows [][]Cell, column int, better figures.Direction) {
 	value := func(row []Cell) BoundedValue {
 		v := BoundedValue{Value: row[column].Value}
 		if column+1 < len(row) && row[column+1].Kind == CertaintyCell {
@@ -221,7 +222,7 @@ func figurePlaces(kind TableKind) []figurePlace {
 func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []tableColumn {
 	order := figurePlaces(kind)
 	placedElsewhere := slices.Concat(figurePlaces(ClosedLoop), figurePlaces(WatchEvents))
-	for _, f := range record.Figures() {
+	for _, f := range figures.All() {
 		ofWatch := f.DescribesWatchEvents()
 		is := func(p figurePlace) bool { return p.figure == f.Name }
 		if f.Title != "" && ofWatch == (kind == WatchEvents) && !slices.ContainsFunc(placedElsewhere, is) {
@@ -230,7 +231,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []tableColu
 	}
 	var columns []tableColumn
 	for _, p := range order {
-		f := record.Registered(p.figure)
+		f := figures.Registered(p.figure)
 		if p.figure == "gap" && kind == OpenLoop || !slices.ContainsFunc(rows, func(r *Row) bool { return f.Applies(&r.First().Conditions) }) ||
 			p.shownIfPositive != "" && !anyHas(rows, p.shownIfPositive) {
 			continue
@@ -248,7 +249,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []tableColu
 
 // certaintyColumn returns the column with a figure's confidence intervals. It returns nil if no row
 // has one.
-func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []tableColumn {
+func certaintyColumn(f *figures.Figure, rows []*Row, notes *FootnoteList) []tableColumn {
 	known := map[*Row]*Certainty{}
 	for _, r := range rows {
 		if c, ok := CertaintyOf(r, f); ok {
@@ -273,7 +274,7 @@ func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []table
 
 // anyHas reports whether the named figure is above 0 in at least one row.
 func anyHas(rows []*Row, name string) bool {
-	f := record.Registered(name)
+	f := figures.Registered(name)
 	return slices.ContainsFunc(rows, func(r *Row) bool {
 		v, _ := r.Figure(&f)
 		return v.Known && v.Number > 0
@@ -309,11 +310,11 @@ func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 }
 
 // CertainFigures returns the figures whose confidence intervals are shown in tables and files.
-func CertainFigures() []record.Figure {
-	var all []record.Figure
+func CertainFigures() []figures.Figure {
+	var all []figures.Figure
 	for _, p := range slices.Concat(figurePlaces(ClosedLoop), figurePlaces(WatchEvents)) {
 		if p.hasCertainty {
-			all = append(all, record.Registered(p.figure))
+			all = append(all, figures.Registered(p.figure))
 		}
 	}
 	return all

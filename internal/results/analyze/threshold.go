@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -25,7 +26,7 @@ type Threshold struct {
 	Limit  float64
 	// Share is set if the limit is a share, for example an error rate of 1%.
 	Share  bool
-	Figure record.Figure
+	Figure figures.Figure
 }
 
 // Missed describes a trial that misses a threshold, or for which the result is unknown.
@@ -83,7 +84,7 @@ func ParseThreshold(text string) (Threshold, error) {
 		}
 	}
 	var err error
-	if t.Figure, err = record.ParseMetric(t.Metric); err != nil {
+	if t.Figure, err = figures.ParseMetric(t.Metric); err != nil {
 		return t, fmt.Errorf("%q: %w", text, err)
 	}
 	t.Metric = t.Figure.Name
@@ -291,9 +292,9 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s ThresholdStatus, err
 // disturbanceReason returns a reason if disturbances of the trial may explain why a value misses the
 // limit: without their largest possible effect, the value would meet the limit. Otherwise it returns
 // an empty string.
-func (t *Threshold) disturbanceReason(trial *record.Trial, v record.Value) string {
+func (t *Threshold) disturbanceReason(trial *record.Trial, v figures.Value) string {
 	effect, direction := trial.Verdict.Effect.ForFigure(t.Metric), "raised"
-	if t.Figure.Direction == record.HigherIsBetter {
+	if t.Figure.Direction == figures.HigherIsBetter {
 		v.Number /= max(1-effect, 0)
 		direction = "lowered"
 	} else {
@@ -306,7 +307,7 @@ func (t *Threshold) disturbanceReason(trial *record.Trial, v record.Value) strin
 }
 
 // value returns the trial's value of the metric, or the reason why it is unknown.
-func (t *Threshold) value(trial *record.Trial) (v record.Value, reason string, err error) {
+func (t *Threshold) value(trial *record.Trial) (v figures.Value, reason string, err error) {
 	switch {
 	case t.Figure.Times != nil:
 		return t.time(trial)
@@ -322,7 +323,7 @@ func (t *Threshold) value(trial *record.Trial) (v record.Value, reason string, e
 
 // time returns the value of a metric that is a time. If the trial's result does not contain the
 // percentile, time computes it from the trial's histograms.
-func (t *Threshold) time(trial *record.Trial) (v record.Value, reason string, err error) {
+func (t *Threshold) time(trial *record.Trial) (v figures.Value, reason string, err error) {
 	times, failed := t.Figure.Times.Extract(trial)
 	if t.Figure.Recorded() {
 		v = t.Figure.Value(trial)
@@ -337,7 +338,7 @@ func (t *Threshold) time(trial *record.Trial) (v record.Value, reason string, er
 
 // percentile computes a percentile from the trial's histograms. The parameter `count` is the number
 // of operations, including failed operations.
-func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (record.Value, error) {
+func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (figures.Value, error) {
 	whole := measure.NewHistogram()
 	of := t.Figure.Times.Log(trial)
 	keep := func(tag record.Tag) bool { return belongsTo(tag, of) }
@@ -346,16 +347,16 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 		return nil
 	})
 	if err != nil {
-		return record.Value{}, err
+		return figures.Value{}, err
 	}
 	if got := uint64(whole.TotalCount()) + failed; got != count {
-		return record.Value{}, fmt.Errorf("the histograms of %s contain %d %s, but the trial's result contains %d, so %s is unknown; the record is damaged", trial.Folder, got, t.Figure.Times.Sample.Plural, count, t.Metric)
+		return figures.Value{}, fmt.Errorf("the histograms of %s contain %d %s, but the trial's result contains %d, so %s is unknown; the record is damaged", trial.Folder, got, t.Figure.Times.Sample.Plural, count, t.Metric)
 	}
 	p, each := t.Figure.Percentile, uint64(1)
 	if of == record.WatchDue || of == record.WatchSent {
 		each = trial.EventsPerWrite()
 	}
-	return record.TimeValue(measure.DropUnsupported([]measure.Figure{measure.Percentile(whole, failed, p)}, count, each, p)[0]), nil
+	return figures.TimeValue(measure.DropUnsupported([]measure.Figure{measure.Percentile(whole, failed, p)}, count, each, p)[0]), nil
 }
 
 // belongsTo reports whether a histogram in latency.hlog is part of the distribution of the times of
@@ -366,7 +367,7 @@ func belongsTo(tag record.Tag, timeKind record.Time) bool {
 }
 
 // holds reports whether a value meets the limit.
-func (t *Threshold) holds(v record.Value) bool {
+func (t *Threshold) holds(v figures.Value) bool {
 	x := v.Number
 	if ns, ok := v.Unit.Time(); ok {
 		x *= ns // the limit is in nanoseconds, too

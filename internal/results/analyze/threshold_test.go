@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -176,7 +177,7 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 				th, err := ParseThreshold(fmt.Sprintf("%sp%v<1s", prefix, p))
 				must(t, err)
 				times, failed := th.Figure.Times.Extract(trial)
-				want := record.TimeValue(times.Percentile(p))
+				want := figures.TimeValue(times.Percentile(p))
 				th.Figure.Percentile = p // as if the result did not contain this percentile
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -127,10 +128,10 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 				th.Figure.Percentile = p // as if the result did not contain this percentile
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
-				if want := record.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {
+				if want := figures.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {
 					t.Errorf("%s with %d lost: %+v of %d from the record, %+v went in", th.Text, failed, got, times.Count, want)
 				}
-				if in := record.TimeValue(times.Percentile(p)); p != 97.5 && in != got {
+				if in := figures.TimeValue(times.Percentile(p)); p != 97.5 && in != got {
 					t.Errorf("%s: %+v in the result, %+v in its histograms", th.Text, in, got)
 				}
 			}

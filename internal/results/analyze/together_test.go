@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -20,7 +21,7 @@ import (
 func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 	t.Helper()
 	m := s.record(t)
-	m.run.ReadEvents(m.dir)
+	figures.ReadEvents(m.run, m.dir)
 	one := &m.run.Trials[0]
 	one.Store, one.Name, one.Number = store, store, number
 	for second := range int(s.seconds) + 2 {
@@ -166,7 +167,7 @@ func TestChartGroupsCombineStores(t *testing.T) {
 func TestCurvesByRoleAndMember(t *testing.T) {
 	settle.SkipUnderRace(t)
 	m := shape{seed: 8, seconds: 8, perSecond: 2000, failures: 0.02, open: true, idle: -1}.record(t)
-	m.run.ReadEvents(m.dir)
+	figures.ReadEvents(m.run, m.dir)
 	one := &m.run.Trials[0]
 	one.Roles = record.RoleHistory{{Member: 1, Term: 2, Role: "leader"}, {Member: 2, Term: 2, Role: "follower"}}
 	half := m.failed / 2

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -50,7 +51,7 @@ func timesTable(t *record.Trial, rows []distribution) Table {
 	table := Table{Columns: []Column{{Title: "", LeftAligned: true}}}
 	for i, r := range rows {
 		table.Rows = append(table.Rows, []Cell{{Text: r.name}})
-		for _, f := range record.DistributionFigures(r.prefix) {
+		for _, f := range figures.DistributionFigures(r.prefix) {
 			if point := strings.TrimPrefix(f.Name, r.prefix+"-"); i == 0 {
 				table.Columns = append(table.Columns, Column{Title: point, Wide: !slices.Contains(briefStatistics(), point)})
 			}
@@ -68,21 +69,21 @@ func (t *Table) add(row int, c Cell) {
 
 // doubtedCell returns a cell that shows a figure of the trial, or of some of its operations. The
 // cell is marked as doubted if the verdict doubts the figure `name`.
-func doubtedCell(t *record.Trial, name string, v record.Value) Cell {
+func doubtedCell(t *record.Trial, name string, v figures.Value) Cell {
 	c := FigureCell(v)
 	c.Doubted = v.Known && t.Verdict.IsFigureDoubtful(name)
 	return c
 }
 
 // FigureCell returns a cell that shows a figure.
-func FigureCell(v record.Value) Cell { return Cell{Kind: FigureValueCell, Value: v} }
+func FigureCell(v figures.Value) Cell { return Cell{Kind: FigureValueCell, Value: v} }
 
-func shareValue(x float64) record.Value {
-	return record.Value{Number: x, Unit: measure.Share, Known: true}
+func shareValue(x float64) figures.Value {
+	return figures.Value{Number: x, Unit: measure.Share, Known: true}
 }
 
-func numberValue(x float64) record.Value {
-	return record.Value{Number: x, Unit: measure.Number, Known: true}
+func numberValue(x float64) figures.Value {
+	return figures.Value{Number: x, Unit: measure.Number, Known: true}
 }
 
 // CountCell returns a cell that shows a count.
@@ -101,8 +102,8 @@ func RolesTable(t *record.Trial) Table {
 		row := []Cell{{Text: s.Operation}, {Text: text.OrDash(s.Consistency)}, {Text: s.Role}, CountCell(s.Operations), CountCell(s.Errors)}
 		table.Rows = append(table.Rows, row)
 		for _, times := range []record.Times{s.ServiceTime, s.ResponseTime} {
-			table.add(i, doubtedCell(t, "p50", record.TimeValue(times.Percentile(50))))
-			table.add(i, doubtedCell(t, "p99", record.TimeValue(times.Percentile(99))))
+			table.add(i, doubtedCell(t, "p50", figures.TimeValue(times.Percentile(50))))
+			table.add(i, doubtedCell(t, "p99", figures.TimeValue(times.Percentile(99))))
 		}
 	}
 	return table
@@ -130,9 +131,9 @@ func CallsTable(t *record.Trial) Table {
 		if c.Span {
 			share = Cell{}
 		}
-		row := []Cell{{Text: c.Name}, FigureCell(record.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), share, CountCell(c.Operations), CountCell(c.Conflicts), CountCell(c.Errors)}
+		row := []Cell{{Text: c.Name}, FigureCell(figures.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), share, CountCell(c.Operations), CountCell(c.Conflicts), CountCell(c.Errors)}
 		for _, f := range []measure.Figure{c.ResponseTime.Percentile(50), c.ResponseTime.Percentile(99), c.ResponseTime.Max} {
-			row = append(row, FigureCell(record.TimeValue(f)))
+			row = append(row, FigureCell(figures.TimeValue(f)))
 		}
 		switch {
 		case c.BoundNS > 0:
@@ -200,7 +201,7 @@ func MembersTable(t *record.Trial) Table {
 	table := Table{Columns: []Column{{Title: "member", LeftAligned: true}, {Title: "connections"}, {Title: "lost"}, {Title: "operations"}, {Title: "share"}, {Title: "errors"}}}
 	for i := range t.ByMember {
 		b := &t.ByMember[i]
-		connections, lost := FigureCell(record.Value{}), FigureCell(record.Value{})
+		connections, lost := FigureCell(figures.Value{}), FigureCell(figures.Value{})
 		if l := b.Connections; l != nil {
 			connections, lost = CountCell(uint64(max(l.AtOpening, 0))), CountCell(uint64(max(l.Lost, 0)))
 		}
@@ -222,7 +223,7 @@ func WorkersTable(t *record.Trial) Table {
 	}
 	table.Columns = append(table.Columns, Column{Title: "loop CPU", Drop: 5}, Column{Title: "longest pause", Drop: 4})
 	of := func(x float64, unit measure.Unit) Cell {
-		return FigureCell(record.Value{Number: x, Unit: unit, Known: true})
+		return FigureCell(figures.Value{Number: x, Unit: unit, Known: true})
 	}
 	last := t.LastToBegin()
 	table.Footnotes = []string{workerStartText(t, last)}
@@ -232,15 +233,15 @@ func WorkersTable(t *record.Trial) Table {
 		if w == last {
 			began = Cell{Text: text.Duration(float64(w.StartDelayNS)), Notes: []int{1}}
 		}
-		apart, late := record.Value{}, record.Value{}
+		apart, late := figures.Value{}, figures.Value{}
 		if w.MedianDifference != nil {
 			apart = shareValue(*w.MedianDifference)
 		}
 		if w.Lateness != nil {
-			late = record.TimeValue(w.Lateness.Percentile(99))
+			late = figures.TimeValue(w.Lateness.Percentile(99))
 		}
 		row := []Cell{{Text: w.Name}, {Text: text.OrDash(w.Machine)}, began, CountCell(w.Operations), CountCell(w.Errors),
-			of(w.PerSecond, measure.Rate), FigureCell(record.TimeValue(w.ResponseTime.Percentile(50))), FigureCell(record.TimeValue(w.ResponseTime.Percentile(99))), FigureCell(apart)}
+			of(w.PerSecond, measure.Rate), FigureCell(figures.TimeValue(w.ResponseTime.Percentile(50))), FigureCell(figures.TimeValue(w.ResponseTime.Percentile(99))), FigureCell(apart)}
 		if t.Open() {
 			row = append(row, FigureCell(late))
 		}
@@ -269,8 +270,8 @@ func workerStartText(t *record.Trial, last *record.ByWorker) string {
 type ErrorKind struct {
 	Kind    string
 	Count   uint64
-	Slowest record.Value // the longest time from due to the error
-	Text    string       // the text of the first such error; may be empty
+	Slowest figures.Value // the longest time from due to the error
+	Text    string        // the text of the first such error; may be empty
 }
 
 // ErrorKinds returns a trial's errors by kind, the most frequent kind first.
@@ -279,7 +280,7 @@ func ErrorKinds(t *record.Trial) []ErrorKind {
 	for kind, n := range t.ErrorsByKind {
 		e := ErrorKind{Kind: kind, Count: n, Text: t.ErrorTexts[kind]}
 		if times, ok := t.ErrorTimes[kind]; ok {
-			e.Slowest = record.TimeValue(times.Max)
+			e.Slowest = figures.TimeValue(times.Max)
 		}
 		all = append(all, e)
 	}

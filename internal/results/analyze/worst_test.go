@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 )
 
 // TestMarkWorst checks figures that are equal or differ by more than the margin. A figure is marked
@@ -13,20 +13,20 @@ import (
 func TestMarkWorst(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		better := []record.Direction{record.NoDirection, record.HigherIsBetter, record.LowerIsBetter}[random.IntN(3)]
+		better := []figures.Direction{figures.NoDirection, figures.HigherIsBetter, figures.LowerIsBetter}[random.IntN(3)]
 		rows := make([][]Cell, random.IntN(6))
 		badness := make([]float64, len(rows)) // of a known figure, higher is worse
 		known := map[float64]bool{}
 		for i := range rows {
-			v := record.Value{Known: random.IntN(4) > 0, Number: float64(random.IntN(3))}
+			v := figures.Value{Known: random.IntN(4) > 0, Number: float64(random.IntN(3))}
 			v.Failed = v.Known && random.IntN(6) == 0
 			rows[i] = []Cell{{}, {Value: v}}
 			switch badness[i] = v.Number; {
 			case v.Failed:
 				badness[i] = 100
-			case better == record.HigherIsBetter:
+			case better == figures.HigherIsBetter:
 				badness[i] = -v.Number
-			case better == record.NoDirection:
+			case better == figures.NoDirection:
 				badness[i] = 0
 			}
 			if v.Known {
@@ -51,10 +51,10 @@ func TestMarkWorst(t *testing.T) {
 // figure is marked, too.
 func TestMarkWorstOnlyIfClear(t *testing.T) {
 	row := func(n float64, c *Certainty) []Cell {
-		return []Cell{{Value: record.Value{Known: true, Number: n}}, {Kind: CertaintyCell, Certainty: c}}
+		return []Cell{{Value: figures.Value{Known: true, Number: n}}, {Kind: CertaintyCell, Certainty: c}}
 	}
 	between := func(low, high float64) *Certainty {
-		return &Certainty{Low: record.Value{Known: true, Number: low}, High: record.Value{Known: true, Number: high}}
+		return &Certainty{Low: figures.Value{Known: true, Number: low}, High: figures.Value{Known: true, Number: high}}
 	}
 	for name, test := range map[string]struct {
 		rows [][]Cell
@@ -69,7 +69,7 @@ func TestMarkWorstOnlyIfClear(t *testing.T) {
 		"one interval":        {[][]Cell{row(100, nil), row(130, between(90, 140))}, []bool{false, true}},
 		"a run was too short": {[][]Cell{row(100, between(90, 120)), row(130, &Certainty{RunTooShort: true})}, []bool{false, true}},
 	} {
-		markWorst(test.rows, 0, record.LowerIsBetter)
+		markWorst(test.rows, 0, figures.LowerIsBetter)
 		for i, row := range test.rows {
 			if row[0].Worst != test.want[i] {
 				t.Errorf("%s: row %d is worst: %v, not %v", name, i, row[0].Worst, test.want[i])

@@ -67,43 +67,6 @@ func callsOf(m *measure.Totals) (all []Calls) {
 	return all
 }
 
-// callFigures returns the figures of applications that set a time limit for responses.
-func callFigures() []Figure {
-	bounded := &Total{Count: func(t *Trial) (due uint64) {
-		for i := range t.ByCall {
-			if t.ByCall[i].BoundNS > 0 {
-				due += t.ByCall[i].Due
-			}
-		}
-		return due
-	}, ZeroReason: "its application sets no time limit for responses"}
-	return []Figure{
-		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Direction: LowerIsBetter, Total: bounded, MissingReason: bounded.ZeroReason,
-			Meaning: "application: number of calls that had no response within the application's time limit for their kind (`bound_ns` in `by_call`)",
-			readValue: func(t *Trial) Value {
-				v := Value{Unit: measure.Number}
-				for i := range t.ByCall {
-					if c := &t.ByCall[i]; c.BoundNS > 0 {
-						v.Number, v.Known = v.Number+float64(c.Late), true
-					}
-				}
-				return v
-			}},
-		{Name: "worst-bounded", Column: "worst_bounded_ns", Unit: measure.Nanoseconds, Direction: LowerIsBetter, MissingReason: bounded.ZeroReason,
-			Meaning: "application: longest response time of the successful calls whose kind has a time limit",
-			readValue: func(t *Trial) Value {
-				v := Value{Unit: measure.Nanoseconds}
-				for i := range t.ByCall {
-					c := &t.ByCall[i]
-					if worst := c.ResponseTime.Max; c.BoundNS > 0 && c.Operations > 0 && worst.Known {
-						v.Number, v.Known = max(v.Number, worst.NS), true
-					}
-				}
-				return v
-			}},
-	}
-}
-
 func (c *Calls) restore() {
 	c.Name = text.Line(c.Name, text.MaxServerText)
 	c.ResponseTime.restore(c.Errors)

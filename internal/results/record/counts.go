@@ -32,10 +32,10 @@ type Counts struct {
 func (t *Trial) count(m *measure.Totals) {
 	t.Seconds = m.Seconds
 	t.Due, t.Completed = m.Due, m.Done
-	t.addOutcomes(&m.Outcomes)
+	t.AddOutcomes(&m.Outcomes)
 	t.Conflicts, t.Misses, t.WrongResponses = m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Outcomes[kv.WrongResponse]
 	t.Stale, t.Unverifiable = m.Outcomes[kv.Stale], m.Outcomes[kv.Unverifiable]
-	if t.hasKind(kv.Kind.Reads) {
+	if t.HasKind(kv.Kind.Reads) {
 		t.KeysRead = new(m.Keys)
 	}
 	for o, text := range m.ErrorTexts {
@@ -56,7 +56,7 @@ func (t *Trial) count(m *measure.Totals) {
 }
 
 // addOutcomes adds the completed and the failed operations to the counts.
-func (t *Trial) addOutcomes(outcomes *[kv.NumOutcomes]uint64) {
+func (t *Trial) AddOutcomes(outcomes *[kv.NumOutcomes]uint64) {
 	for o, n := range outcomes {
 		switch o := kv.Outcome(o); {
 		case !o.Failed():

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -96,27 +97,27 @@ type AttachedData struct {
 	// Calibration is the calibration in the run's record. It is nil if the calibration was measured
 	// on another machine than the one that generated this load.
 	Calibration *Calibration `json:"-"`
-	// RecoveryKnown is set if Run.ReadEvents could compute the recovery after the trial's faults.
+	// RecoveryKnown is set if the recovery after the trial's faults could be computed.
 	RecoveryKnown bool `json:"-"`
-	// Run.ReadEvents reads Events, Timeline, Machines and Stores. It sorts Events by time.
-	Events   []Event      `json:"-"`
-	Timeline []Row        `json:"-"`
-	Machines []MachineRow `json:"-"`
-	Stores   []StoreRow   `json:"-"`
+	// Run.ReadTrialFiles reads the following fields. It sorts Events by time. Slots is nil if the
+	// trial has no faults, or if slots.jsonl cannot be read.
+	Events   []Event                 `json:"-"`
+	Timeline []Row                   `json:"-"`
+	Machines []MachineRow            `json:"-"`
+	Stores   []StoreRow              `json:"-"`
+	Slots    *measure.WindowTimeline `json:"-"`
 }
 
-// ReadEvents reads the Events, Timeline, Machines and Stores of all trials, and computes the
-// recovery after faults. The run must have been opened from dir. ReadEvents adds a sentence to the
-// run's Problems for each error. It must be called only once, because it appends to Notes and
-// Problems.
-func (r *Run) ReadEvents(dir string) {
+// ReadTrialFiles reads the Events, Timeline, Machines, Stores and Slots of all trials. The run must
+// have been opened from dir. ReadTrialFiles adds a sentence to the run's Problems for each error.
+func (r *Run) ReadTrialFiles(dir string) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		if t.Folder == "" || !filepath.IsLocal(t.Folder) {
 			continue // already reported in Problems
 		}
 		reads := [...]func() string{
-			func() string { return t.readRecovery(dir) },
+			func() string { return t.readSlots(dir) },
 			timelineRows.readInto(&t.Timeline, dir, t.Folder),
 			eventLines.readInto(&t.Events, dir, t.Folder),
 			machineRows.readInto(&t.Machines, dir, t.Folder),

@@ -3,7 +3,6 @@ package record
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -159,49 +157,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-func FuzzSlots(f *testing.F) {
-	watch := &measure.SlotDetail{}
-	watch.CountEvent(250e6, 7e6)
-	watch.AddLeaseEnd(9, true, 5e6)
-	watch.AddWait(3, 200e6, 8e6)
-	watch.CountSuccess(&measure.Series{Kind: kv.Get, Consistency: kv.Local, Member: 7}, 9e6)
-	watch.CountFailure(kv.Put, kv.TimedOut, 9e6, 5e9)
-	var whole []byte
-	for i, s := range []measure.Second{{}, {SlotDetail: watch}} {
-		s.Index = i
-		line, err := json.Marshal(measure.NewWindowSecond(&s, measure.Figure{NS: 5, Known: true}))
-		if err != nil {
-			f.Fatal(err)
-		}
-		whole = append(append(whole, line...), '\n')
-	}
-	add := func(b []byte) { f.Add(b, 0.5, 1.5, 1.0, true) }
-	add(whole)
-	add(whole[:len(whole)/2])
-	f.Add(whole, 0.5, 1.5, 1e300, true)
-	f.Add(whole, 1.5, 0.5, -1e300, false)
-	add([]byte(`{"second":0,"completed":"` + strings.Repeat("f", 250) + `","clients":9000000000000000000}` + "\n"))
-	add([]byte(`{"second":0,"successes":[1],"groups":[{"operation":"put","member":"g"}]}` + "\n"))
-	add([]byte(`{"second":0,"watch":{"late":[{"slot":255,"class":255,"count":1}]},"waits":[{"client":1,"end_ms":4294967295}]}` + "\n"))
-	f.Fuzz(func(t *testing.T, b []byte, first, second, healed float64, open bool) {
-		c, err := parseSlots(bytes.NewReader(b))
-		oneLine(t, err)
-		if err != nil || !(first >= 0 && second >= 0) || math.IsNaN(healed) {
-			return
-		}
-		faults := []Fault{{BeganAt: &first, HealedAt: &healed}, {BeganAt: &second, RecoveredAt: &healed}}
-		window := float64(len(c.P99))
-		findOutages(faults, &c.Completed, window)
-		findRecovery(faults, c, window, open, func(member uint64) string { return ID(member).String() })
-		for i := range faults {
-			if _, err := json.Marshal(faults[i].Recovery); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-}
-
-// FuzzRunDirectory searches for a run.json with which Open or ReadEvents read files outside the run
+// FuzzRunDirectory searches for a run.json with which Open or ReadTrialFiles read files outside the run
 // directory.
 func FuzzRunDirectory(f *testing.F) {
 	for _, folder := range []string{"trial-01", "../out", "link", "trial-01/../../out", "/", "", "trial-01/link"} {
@@ -222,7 +178,7 @@ func FuzzRunDirectory(f *testing.F) {
 		must(t, os.WriteFile(filepath.Join(dir, runFile), b, 0o600))
 		read, err := Open(dir)
 		must(t, err)
-		read.ReadEvents(dir)
+		read.ReadTrialFiles(dir)
 		if len(read.Trials[0].Events) > 0 {
 			t.Errorf("the folder %q leads outside", folder)
 		}

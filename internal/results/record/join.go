@@ -9,30 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// OpenWithEvents reads a run directory and the events of its trials.
-func OpenWithEvents(dir string) (*Run, error) {
-	run, err := Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	run.ReadEvents(dir)
-	return run, nil
-}
-
-// OpenAll reads run directories and the events of their trials. It returns each run, and one run
-// that joins them all.
-func OpenAll(dirs []string) (runs []*Run, all *Run, err error) {
-	for _, dir := range dirs {
-		run, err := OpenWithEvents(dir)
-		if err != nil {
-			return nil, nil, err
-		}
-		runs = append(runs, run)
-	}
-	all, err = Join(runs)
-	return runs, all, err
-}
-
 // Join combines several runs into one run, so that a report can show all their trials side by side.
 // It does not change the given runs. The Parts of the result are copies of these runs. The names of
 // the parts are unique, and so are the numbers and names of the trials in different parts. A single

@@ -26,7 +26,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.setWindowSummary(&o, measured)
 	t.setUsage(&o, measured)
 	t.Verification.setDiskShare(t.Due, t.Written)
-	t.Overhead = newOverhead(all, measured, c.Open(), t.ConnectionWaitNS, newQueueWaits(o.RanForLoad, orZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
+	t.Overhead = newOverhead(all, measured, c.Open(), t.ConnectionWaitNS, newQueueWaits(o.RanForLoad, measure.OrZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
 	t.Verdict = verdict.Judge(t.figures(&o, all, measured, warmup))
 	return t
 }

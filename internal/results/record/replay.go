@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -106,33 +105,4 @@ func (r *Replay) Notes() (all []string) {
 // the result is 100 only if the two are equal.
 func percent(part, total uint64) string {
 	return strconv.FormatFloat(math.Floor(float64(part)/float64(total)*1e4)/1e2, 'f', -1, 64)
-}
-
-// replayFigures returns the figures about the replay of a recording.
-func replayFigures() []Figure {
-	held := &Total{Count: func(t *Trial) uint64 {
-		if t.Replay == nil {
-			return 0
-		}
-		return t.Replay.HeldInRecording
-	}, ZeroReason: "it contains no guarded transaction whose guards were true in the recording"}
-	return []Figure{
-		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Direction: LowerIsBetter,
-			MissingReason: "it replays no recording, or every replayed call waited for another call",
-			Meaning:       "replay: p99 of the timing errors between successive calls. The timing error of two calls is the difference between the scheduled and the actual time between them. The scheduled time is the time in the recording, divided by the replay's speed. Calls that waited for a response or a connection are omitted",
-			readValue: func(t *Trial) Value {
-				if t.Replay == nil || t.Replay.InterArrival == nil {
-					return Value{}
-				}
-				return Value{Known: true, Number: float64(t.Replay.InterArrival.P99)}
-			}},
-		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Direction: HigherIsBetter, Total: held, MissingReason: held.ZeroReason,
-			Meaning: "replay: of the guarded transactions whose guards were true in the recording, the share whose guards were also true in the replay",
-			readValue: ratio(func(t *Trial) (float64, uint64) {
-				if t.Replay == nil {
-					return 0, 0
-				}
-				return float64(t.Replay.HeldInBoth), t.Replay.HeldInRecording
-			})},
-	}
 }

@@ -279,29 +279,21 @@ func serviceWhileLost(l *MemberConnections, seconds float64, members []ByMember,
 		return nil
 	}
 	out := &ServiceWhileLost{Seconds: to - from, Shares: map[string]float64{}}
-	out.PerSecond = float64(sum(a.Total, from, to)) / float64(to-from)
+	out.PerSecond = float64(measure.SumBetween(a.Total, from, to)) / float64(to-from)
 	// Two seconds count neither as seconds with fewer connections nor as other seconds: the second
 	// in which the connections were lost, and the second in which they came back.
 	if before, behind := int(math.Floor(*l.LostAt)), to+1; before+max(whole-behind, 0) > 0 {
-		done := sum(a.Total, 0, before) + sum(a.Total, behind, whole)
+		done := measure.SumBetween(a.Total, 0, before) + measure.SumBetween(a.Total, behind, whole)
 		out.PerSecondOtherwise = new(float64(done) / float64(before+max(whole-behind, 0)))
 	}
 	total := uint64(0)
 	for _, b := range members {
-		total += sum(a.ByMember[uint64(b.ID)], from, to)
+		total += measure.SumBetween(a.ByMember[uint64(b.ID)], from, to)
 	}
 	for _, b := range members {
 		if total > 0 && b.ID != 0 {
-			out.Shares[b.Name] = float64(sum(a.ByMember[uint64(b.ID)], from, to)) / float64(total)
+			out.Shares[b.Name] = float64(measure.SumBetween(a.ByMember[uint64(b.ID)], from, to)) / float64(total)
 		}
 	}
 	return out
-}
-
-// sum returns the sum of the counts with an index in [from, to). An index is a second or a slot.
-func sum[N uint32 | uint64](counts []N, from, to int) (n uint64) {
-	for i := max(from, 0); i < min(to, len(counts)); i++ {
-		n += uint64(counts[i])
-	}
-	return n
 }

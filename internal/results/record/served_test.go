@@ -141,12 +141,12 @@ func TestAnsweredCountsOnlyTheWindow(t *testing.T) {
 	}
 	a := tw.DoneCounts()
 	m := l.totals[measure.Measured]
-	if len(a.Total) != 3 || sum(a.Total, 0, 3) != m.Done {
+	if len(a.Total) != 3 || measure.SumBetween(a.Total, 0, 3) != m.Done {
 		t.Errorf("%v of %d", a.Total, m.Done)
 	}
 	succeeded := uint64(0)
 	for _, counts := range a.ByMember {
-		succeeded += sum(counts, 0, 3)
+		succeeded += measure.SumBetween(counts, 0, 3)
 	}
 	if succeeded != m.Succeeded() {
 		t.Errorf("%v of %d", a.ByMember, m.Succeeded())

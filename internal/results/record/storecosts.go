@@ -30,7 +30,7 @@ type StoreCosts struct {
 // storeCosts returns the costs of a trial. The counts of the trial must be set. If the data is in a
 // file system in memory, Written is not known, because the system counts no disk writes there.
 func (t *Trial) storeCosts(o *Observed, m *measure.Totals) (c StoreCosts) {
-	if !t.hasKind(kv.Kind.Writes) {
+	if !t.HasKind(kv.Kind.Writes) {
 		return c
 	}
 	keys, bytes := t.written(m)

@@ -43,22 +43,33 @@ func TestStoreCostsMatchArithmetic(t *testing.T) {
 		whole := n[kv.Put] + n[kv.CAS] - conflicts + 3*n[kv.Txn] + 2*n[kv.STM]
 		deleted := n[kv.Delete] - gone
 		keys, bytes := 2*(whole+deleted), 2*(108*whole+8*deleted)
-		is := func(name string, want float64, known bool) {
-			t.Helper()
-			f := Registered(name)
-			if v := f.Value(&trial); v.Known != known || known && math.Abs(v.Number-want) > 1e-9*math.Abs(want) {
-				t.Errorf("%s is %+v, not %v, %v", name, v, want, known)
+		for _, tt := range []struct {
+			name  string
+			got   *float64
+			want  float64
+			known bool
+		}{
+			{"the number of written keys", toFloat(trial.KeysWritten), float64(keys), true},
+			{"the size of written keys and values", toFloat(trial.UserBytes), float64(bytes), true},
+			{"the number of bytes on disk", toFloat(trial.StoreCosts.Written), float64(written), true},
+			{"the write amplification", trial.Amplification, float64(written) / float64(bytes), true},
+			{"the growth of the database", toFloat(trial.DatabaseGrowth), float64(grew), true},
+			{"the growth of the memory", toFloat(trial.RSSGrowth), float64(rss), true},
+			{"the disk space per key", trial.DiskPerKey, float64(grew) / float64(keys), grew > 0},
+			{"the memory per key", trial.RSSPerKey, float64(rss) / float64(keys), rss > 0},
+		} {
+			if (tt.got != nil) != tt.known || tt.known && math.Abs(*tt.got-tt.want) > 1e-9*math.Abs(tt.want) {
+				t.Errorf("%s is %v, not %v, %v", tt.name, measure.OrZero(tt.got), tt.want, tt.known)
 			}
 		}
-		is("keys-written", float64(keys), true)
-		is("user-written", float64(bytes), true)
-		is("store-written", float64(written), true)
-		is("write-amplification", float64(written)/float64(bytes), true)
-		is("database-growth", float64(grew), true)
-		is("rss-growth", float64(rss), true)
-		is("disk-per-key", float64(grew)/float64(keys), grew > 0)
-		is("rss-per-key", float64(rss)/float64(keys), rss > 0)
 	}
+}
+
+func toFloat[T uint64 | int64](x *T) *float64 {
+	if x == nil {
+		return nil
+	}
+	return new(float64(*x))
 }
 
 // Costs that are not known are not reported as 0. There are three cases: the load only reads, the

@@ -22,28 +22,28 @@ type Times struct{ measure.Summary }
 func (t Times) Percentile(p float64) measure.Figure { return t.Summary.Percentile(p) }
 
 // namedFigure is a figure of a summary with its name in thresholds and tables.
-type namedFigure struct {
-	name string
+type Statistic struct {
+	Name string
 	*measure.Figure
 }
 
 // figures returns the figures of the summary, in the order of the JSON object.
-func (t *Times) figures() []namedFigure {
-	all := []namedFigure{{"min", &t.Min}, {"mean", &t.Mean}, {"stddev", &t.Stddev}}
+func (t *Times) Statistics() []Statistic {
+	all := []Statistic{{"min", &t.Min}, {"mean", &t.Mean}, {"stddev", &t.Stddev}}
 	for i, p := range measure.Percentiles {
-		all = append(all, namedFigure{fmt.Sprintf("p%g", p), &t.Percentiles[i]})
+		all = append(all, Statistic{fmt.Sprintf("p%g", p), &t.Percentiles[i]})
 	}
-	return append(all, namedFigure{"max", &t.Max})
+	return append(all, Statistic{"max", &t.Max})
 }
 
 // field returns the name of the figure in files.
-func (f namedFigure) field() string { return strings.ReplaceAll(f.name, ".", "_") }
+func (f Statistic) Key() string { return strings.ReplaceAll(f.Name, ".", "_") }
 
 // MarshalJSON encodes the object.
 func (t Times) MarshalJSON() ([]byte, error) {
 	o := Object{{"count", t.Count}}
-	for _, f := range t.figures() {
-		o.Add(f.field(), ns(*f.Figure))
+	for _, f := range t.Statistics() {
+		o.Add(f.Key(), ns(*f.Figure))
 	}
 	return o.MarshalJSON()
 }
@@ -63,9 +63,9 @@ func (t *Times) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	err := read("count", &t.Count)
-	for _, f := range t.figures() {
+	for _, f := range t.Statistics() {
 		var ns *float64
-		if err = cmp.Or(err, read(f.field(), &ns)); ns != nil {
+		if err = cmp.Or(err, read(f.Key(), &ns)); ns != nil {
 			*f.Figure = measure.Figure{NS: *ns, Known: true}
 		}
 	}
@@ -84,8 +84,8 @@ func (t *Times) restore(failed uint64) {
 		return // no run has that many operations
 	}
 	like := Times{measure.Summarize(recorded, failed)}
-	for i, f := range like.figures() {
-		if of := t.figures()[i]; !of.Known && f.Failed {
+	for i, f := range like.Statistics() {
+		if of := t.Statistics()[i]; !of.Known && f.Failed {
 			of.Failed = true
 		}
 	}

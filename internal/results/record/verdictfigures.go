@@ -16,13 +16,13 @@ func (t *Trial) figures(o *Observed, all *measure.Cell, m, warmup *measure.Total
 		Headline: t.Headline().Summary, HeadlineIsResponse: t.HeadlineTime() == Response,
 		Load: verdict.Load{
 			Clients: t.Clients, Connections: t.Connections, MaxInFlight: t.MaxInFlight, ConnectionWaitNS: t.ConnectionWaitNS,
-			HasWrites: t.hasKind(kv.Kind.Writes), HasDeletes: t.hasKind(func(k kv.Kind) bool { return k == kv.Delete }),
+			HasWrites: t.HasKind(kv.Kind.Writes), HasDeletes: t.HasKind(func(k kv.Kind) bool { return k == kv.Delete }),
 			Preloaded: t.Preload, ValueSize: t.ValueSize, AllowVolatile: t.AllowVolatile, WatchesGivenKey: t.Load.Watch != nil && len(t.Load.Watch.Key) > 0,
 		},
 		Generator: verdict.Generator{
 			Loops: t.Loops, Added: t.Overhead.figures(), Machine: t.Machine,
-			ThrottledNS: orZero(t.ThrottledNS), MembersOnMachine: orZero(t.SharesMachine), ForeignKnown: t.ForeignShare != nil,
-			StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
+			ThrottledNS: measure.OrZero(t.ThrottledNS), MembersOnMachine: measure.OrZero(t.SharesMachine), ForeignKnown: t.ForeignShare != nil,
+			StolenShare: measure.OrZero(t.StolenShare), BusyShare: measure.OrZero(t.BusyShare), ForeignShare: measure.OrZero(t.ForeignShare),
 		},
 		Workers: t.judgedWorkers(m.Workers(), o.RanForLoad), Hosts: t.ByHost, ControllerClock: t.ClockChanges,
 		Cluster:    verdict.Cluster{LostMembers: t.LostMembers, TermChanges: t.TermChanges - t.TermChangesInFaults},
@@ -37,7 +37,7 @@ func (t *Trial) figures(o *Observed, all *measure.Cell, m, warmup *measure.Total
 	}
 	if a := t.Verification; a != nil {
 		f.BrokenGuarantees, f.Unverified = a.WrongResponsesText(), cmp.Or(a.Failure, a.unreadMembers(), a.unverifiedText())
-		f.HistoryShare = orZero(a.DiskShare)
+		f.HistoryShare = measure.OrZero(a.DiskShare)
 	}
 	f.MembersBusy, f.OperationCPUNS = t.memberWork()
 	return f
@@ -52,7 +52,7 @@ func (t *Trial) memberWork() (share, operation float64) {
 		return 0, 0
 	}
 	whole := float64(t.Machine.CPUs) * t.Seconds
-	used := max((*t.BusyShare-orZero(t.ForeignShare))*whole-t.CPUSeconds, 0)
+	used := max((*t.BusyShare-measure.OrZero(t.ForeignShare))*whole-t.CPUSeconds, 0)
 	if t.StoreCPUSeconds != nil {
 		used = *t.StoreCPUSeconds
 	}

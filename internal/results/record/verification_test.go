@@ -18,10 +18,10 @@ func TestHistoryShareOfTheDisk(t *testing.T) {
 	}{0.1: {true, &written}, 0: {false, &written}, -1: {true, nil}} {
 		a := &Verification{Operations: 1000, Bytes: 20_000, SharesDisk: of.shares}
 		a.setDiskShare(500, of.written)
-		if got := orZero(a.DiskShare); math.Abs(got-max(share, 0)) > 1e-9 {
+		if got := measure.OrZero(a.DiskShare); math.Abs(got-max(share, 0)) > 1e-9 {
 			t.Errorf("%+v has the share %g", of, got)
 		}
-		v := verdict.Judge(verdict.Figures{Measured: &measure.Totals{}, Merged: &measure.Cell{}, Cluster: verdict.Cluster{HistoryShare: orZero(a.DiskShare)}})
+		v := verdict.Judge(verdict.Figures{Measured: &measure.Totals{}, Merged: &measure.Cell{}, Cluster: verdict.Cluster{HistoryShare: measure.OrZero(a.DiskShare)}})
 		if said := strings.Contains(strings.Join(v.Notes, " "), "10 % of the writes to the members' disk in the window"); said != (share > 0) {
 			t.Errorf("%+v: the notes are %q", of, v.Notes)
 		}

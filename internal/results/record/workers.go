@@ -132,7 +132,7 @@ func (t *Trial) judgedWorkers(parts []measure.Part, ranForLoad *float64) []verdi
 	for i := range parts {
 		p := &parts[i]
 		d := measure.Disturbance{Sampled: p.Sampled.Histogram(), Undisturbed: p.Undisturbed.Histogram(), Idle: p.Idle, RunWait: p.RunWait}
-		waits := newQueueWaits(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, float64(p.Length)/1e9)
+		waits := newQueueWaits(ranForLoad, measure.OrZero(p.ThrottledNS), p.RunDelay, p.Loops, float64(p.Length)/1e9)
 		all[i] = verdict.Worker{Part: p, MedianDistances: apart[i], Added: overheadOf(&d, p.Response.Histogram(), t.ConnectionWaitNS, waits).figures()}
 	}
 	return all

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -159,7 +160,7 @@ func secondRows(seconds []analyze.DbtesterSecond) [][]string {
 }
 
 // cellMS formats a time in milliseconds, or returns an empty string if it is not known.
-func cellMS(v record.Value) string {
+func cellMS(v figures.Value) string {
 	if !v.Known {
 		return ""
 	}
@@ -176,8 +177,8 @@ func binRows(bins []analyze.Bin, failed uint64) [][]string {
 
 // percentiles returns the figures for all percentiles of the time that tables show: the response
 // time in an open loop, and the service time in a closed loop.
-func percentiles() []record.Figure {
-	return slices.DeleteFunc(record.DistributionFigures(""), func(f record.Figure) bool { return !strings.HasPrefix(f.Name, "p") })
+func percentiles() []figures.Figure {
+	return slices.DeleteFunc(figures.DistributionFigures(""), func(f figures.Figure) bool { return !strings.HasPrefix(f.Name, "p") })
 }
 
 func percentileRows(t *record.Trial) [][]string {
@@ -236,16 +237,16 @@ func (s *summary) add(name string, words bool, describe func(*analyze.Dbtester) 
 	s.rows = append(s.rows, r)
 }
 
-func (s *summary) value(name string, decimals int, read func(*analyze.Dbtester) record.Value) {
+func (s *summary) value(name string, decimals int, read func(*analyze.Dbtester) figures.Value) {
 	s.add(name, false, func(t *analyze.Dbtester) string { return summaryCell(read(t), decimals) })
 }
 
 func (s *summary) figure(name, figure string, decimals int) {
-	f := record.Registered(figure)
-	s.value(name, decimals, func(t *analyze.Dbtester) record.Value { return f.Value(t.Trial) })
+	f := figures.Registered(figure)
+	s.value(name, decimals, func(t *analyze.Dbtester) figures.Value { return f.Value(t.Trial) })
 }
 
-func (s *summary) percent(name string, value func(*analyze.Dbtester) record.Value) {
+func (s *summary) percent(name string, value func(*analyze.Dbtester) figures.Value) {
 	s.add(name, false, func(t *analyze.Dbtester) string {
 		if v := value(t); v.Known {
 			return text.Percent(v.Number, 1)
@@ -282,9 +283,9 @@ func (s *summary) addClients() {
 	s.add("VERDICT", true, func(t *analyze.Dbtester) string { return string(t.Trial.Verdict.State) })
 	s.figure("TOTAL-SECONDS", "seconds", 4)
 	s.figure("TOTAL-REQUEST-NUMBER", "due", 0)
-	s.value("MAX-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Max })
-	s.value("AVG-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Mean })
-	s.value("MIN-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Min })
+	s.value("MAX-THROUGHPUT", 1, func(t *analyze.Dbtester) figures.Value { return t.Rates.Max })
+	s.value("AVG-THROUGHPUT", 1, func(t *analyze.Dbtester) figures.Value { return t.Rates.Mean })
+	s.value("MIN-THROUGHPUT", 1, func(t *analyze.Dbtester) figures.Value { return t.Rates.Min })
 	s.figure("FASTEST-LATENCY-MS", "min", 4)
 	s.figure("AVG-LATENCY-MS", "mean", 4)
 	s.figure("SLOWEST-LATENCY-MS", "max", 4)
@@ -293,10 +294,10 @@ func (s *summary) addClients() {
 	}
 	s.figure("CLIENT-TOTAL-NETWORK-RX-SUM", "bytes-in", 0)
 	s.figure("CLIENT-TOTAL-NETWORK-TX-SUM", "bytes-out", 0)
-	s.percent("CLIENT-AVG-CPU-USAGE", func(t *analyze.Dbtester) record.Value { return t.ClientCPU })
+	s.percent("CLIENT-AVG-CPU-USAGE", func(t *analyze.Dbtester) figures.Value { return t.ClientCPU })
 	s.figure("CLIENT-MAX-MEMORY-USAGE", "rss", 0)
 	s.figure("CLIENT-ERROR-COUNT", "errors", 0)
-	for _, f := range record.Figures() {
+	for _, f := range figures.All() {
 		kind, ok := strings.CutPrefix(f.Name, "errors-")
 		if ok && s.anyTrial(func(t *analyze.Dbtester) bool { return f.Value(t.Trial).Number > 0 }) {
 			s.figure("CLIENT-ERROR-COUNT-"+strings.ToUpper(kind), f.Name, 0)
@@ -306,23 +307,23 @@ func (s *summary) addClients() {
 
 // addServers adds the rows with the figures of the members' processes and machines.
 func (s *summary) addServers() {
-	server := func(name string, value func(*analyze.Servers) record.Value) {
-		s.value("SERVER-"+name, 0, func(t *analyze.Dbtester) record.Value { return value(&t.ServerUse) })
+	server := func(name string, value func(*analyze.Servers) figures.Value) {
+		s.value("SERVER-"+name, 0, func(t *analyze.Dbtester) figures.Value { return value(&t.ServerUse) })
 	}
-	server("TOTAL-NETWORK-RX-DATA-SUM", func(s *analyze.Servers) record.Value { return s.Received })
-	server("TOTAL-NETWORK-TX-DATA-SUM", func(s *analyze.Servers) record.Value { return s.Sent })
-	s.percent(serverCPU, func(t *analyze.Dbtester) record.Value { return t.ServerUse.CPU })
-	s.value(serverMemory, 0, func(t *analyze.Dbtester) record.Value { return t.ServerUse.RSS })
-	server("AVG-READS-COMPLETED-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.Reads })
-	server("AVG-SECTORS-READS-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.ReadSectors })
-	server("AVG-WRITES-COMPLETED-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.Writes })
-	server("AVG-SECTORS-WRITTEN-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.WrittenSectors })
-	server("AVG-DISK-SPACE-USAGE", func(s *analyze.Servers) record.Value { return s.DiskSpace })
+	server("TOTAL-NETWORK-RX-DATA-SUM", func(s *analyze.Servers) figures.Value { return s.Received })
+	server("TOTAL-NETWORK-TX-DATA-SUM", func(s *analyze.Servers) figures.Value { return s.Sent })
+	s.percent(serverCPU, func(t *analyze.Dbtester) figures.Value { return t.ServerUse.CPU })
+	s.value(serverMemory, 0, func(t *analyze.Dbtester) figures.Value { return t.ServerUse.RSS })
+	server("AVG-READS-COMPLETED-DELTA-SUM", func(s *analyze.Servers) figures.Value { return s.Reads })
+	server("AVG-SECTORS-READS-DELTA-SUM", func(s *analyze.Servers) figures.Value { return s.ReadSectors })
+	server("AVG-WRITES-COMPLETED-DELTA-SUM", func(s *analyze.Servers) figures.Value { return s.Writes })
+	server("AVG-SECTORS-WRITTEN-DELTA-SUM", func(s *analyze.Servers) figures.Value { return s.WrittenSectors })
+	server("AVG-DISK-SPACE-USAGE", func(s *analyze.Servers) figures.Value { return s.DiskSpace })
 }
 
 // summaryCell formats a figure, with times in milliseconds. It returns an empty string if the
 // figure is not known, and "failed" if the figure is the time of a failed operation.
-func summaryCell(v record.Value, decimals int) string {
+func summaryCell(v figures.Value, decimals int) string {
 	_, isTime := v.Unit.Time()
 	switch {
 	case v.Failed:

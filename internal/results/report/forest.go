@@ -6,14 +6,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Direction returns the words that follow the name of a metric in a heading, such as ", less is
 // better".
-func Direction(better record.Direction) string {
-	return [...]string{record.NoDirection: "", record.LowerIsBetter: ", less is better", record.HigherIsBetter: ", more is better"}[better]
+func Direction(better figures.Direction) string {
+	return [...]string{figures.NoDirection: "", figures.LowerIsBetter: ", less is better", figures.HigherIsBetter: ", more is better"}[better]
 }
 
 // FormatJudgement formats the judgment of a change. If the change is unclear because of too few

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -40,9 +41,9 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 	comment("run", fmt.Sprintf("%s of %s by quorumbench %s", run.Name, run.Started.UTC().Format(time.RFC3339), text.OrDash(run.Tool.Version)))
 	comment("not counted", leftOut...)
 	for _, u := range goUnits {
-		f := record.Registered(u.figure)
+		f := figures.Registered(u.figure)
 		better := "lower"
-		if f.Direction == record.HigherIsBetter {
+		if f.Direction == figures.HigherIsBetter {
 			better = "higher"
 		}
 		fmt.Fprintf(&b, "Unit %s better=%s\n", u.unit, better)
@@ -57,7 +58,7 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 		comment(analyze.Label(t), analyze.Store(t), "verdict "+string(t.Verdict.State))
 		b.WriteString(goName(t) + "\t" + strconv.FormatUint(t.Operations, 10))
 		for _, u := range goUnits {
-			f := record.Registered(u.figure)
+			f := figures.Registered(u.figure)
 			if v := f.Value(t); v.Known || v.Failed {
 				b.WriteString("\t" + goFigure(v, u.unit))
 			}
@@ -72,7 +73,7 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 // result is +Inf. benchstat then treats the value as slower than any success when it computes the
 // median. An infinite time has the unit seconds, because benchfmt converts nanoseconds to seconds
 // only if the conversion changes the number.
-func goFigure(v record.Value, unit string) string {
+func goFigure(v figures.Value, unit string) string {
 	if v.Failed {
 		return "+Inf " + strings.Replace(unit, "ns", "sec", 1)
 	}

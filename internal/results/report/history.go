@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/history"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/history/changepoint"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -248,7 +249,7 @@ func historyObject(h *history.History) (o record.Object) {
 		one.Add("trial", s.Trial)
 		one.Add("metric", s.Metric.Name)
 		one.Add("unit", s.Metric.UnitName())
-		one.Add("better", [...]string{record.NoDirection: "", record.LowerIsBetter: "less", record.HigherIsBetter: "more"}[s.Metric.Direction])
+		one.Add("better", [...]string{figures.NoDirection: "", figures.LowerIsBetter: "less", figures.HigherIsBetter: "more"}[s.Metric.Direction])
 		one.Add("points", points)
 		one.Add("changes", changes)
 		one.Add("unconfirmed", s.Unconfirmed)

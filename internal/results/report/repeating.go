@@ -36,7 +36,7 @@ func ended(run *record.Run, r *compare.RepeatProgress) string {
 	within := "within ± " + text.Share(r.Rule.Precision)
 	switch r.Rule.EndReason {
 	case record.EndedPrecise:
-		words := fmt.Sprintf("%s: every 95 %% interval of %s is %s", after, figures(r), within)
+		words := fmt.Sprintf("%s: every 95 %% interval of %s is %s", after, preciseFigures(r), within)
 		if p, ok := r.LeastPrecise(); ok {
 			words += "; widest: " + precision(&p)
 		}
@@ -68,8 +68,8 @@ func RoundProgress(r *compare.RepeatProgress) string {
 	return words
 }
 
-// figures returns the names of the figures that must be precise.
-func figures(r *compare.RepeatProgress) string {
+// preciseFigures returns the names of the figures that must be precise.
+func preciseFigures(r *compare.RepeatProgress) string {
 	var names []string
 	for _, f := range r.Metrics.Figures {
 		names = append(names, f.Title)

@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -243,7 +244,7 @@ func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Ob
 	o.Add("reasons", strings.Join(reasons, "; "))
 	o.Add("machine", analyze.Machine(t))
 	o.Add("started", t.Started.UTC().Format(time.RFC3339Nano))
-	for _, f := range record.Figures() {
+	for _, f := range figures.All() {
 		if f.Column != "" {
 			o.Add(f.Column, digits(f.Cell(t)))
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -188,7 +188,7 @@ func footnote(i int, words string) string { return text.Superscript(i+1) + " " +
 
 // Value formats a figure with its unit. It returns a dash if the figure is not known, and "failed"
 // if the figure is the time of a failed operation.
-func Value(v record.Value) string {
+func Value(v figures.Value) string {
 	switch {
 	case v.Failed:
 		return "failed"

@@ -7,6 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -97,8 +98,8 @@ func indented(lines []string) []string {
 	return out
 }
 
-func figure(t *record.Trial, name string) record.Value {
-	f := record.Registered(name)
+func figure(t *record.Trial, name string) figures.Value {
+	f := figures.Registered(name)
 	return f.Value(t)
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -14,7 +14,7 @@ import (
 // that begins with a space. It returns an empty string if the certainty is not known.
 func CertaintySentence(r *analyze.Row) string {
 	bounds := func(name string) (c analyze.Certainty, text string) {
-		f := record.Registered(name)
+		f := figures.Registered(name)
 		c, ok := analyze.CertaintyOf(r, &f)
 		if ok {
 			text = Value(c.Low) + " to " + Value(c.High)

@@ -20,6 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/history"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -112,12 +113,12 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request) {
 // readSources reads the main metrics of run directories. For each run that cannot be read,
 // unreadable contains a sentence.
 func readSources(dirs []string) (sources []*history.Source, unreadable []string) {
-	var figures []record.Figure
+	var shown []figures.Figure
 	for _, name := range compare.MainMetrics() {
-		figures = append(figures, record.Registered(name))
+		shown = append(shown, figures.Registered(name))
 	}
 	for _, dir := range dirs {
-		source, err := history.ReadRun(dir, figures)
+		source, err := history.ReadRun(dir, shown)
 		if err != nil {
 			unreadable = append(unreadable, leftOut(err))
 			continue
@@ -149,7 +150,7 @@ func (s *Server) acquireRendering(ctx context.Context) (release func(), ok bool)
 // unreadable contains a sentence.
 func openRuns(dirs []string) (runs []*record.Run, unreadable []string) {
 	for _, dir := range dirs {
-		run, err := record.OpenWithEvents(dir)
+		run, err := figures.OpenWithEvents(dir)
 		if err != nil {
 			unreadable = append(unreadable, leftOut(err))
 			continue

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -83,7 +84,7 @@ func summarize(id string, run *record.Run) *Summary {
 	if more := len(rows) - maxTrials; more > 0 {
 		rows, s.MoreTrials = rows[:maxTrials], more
 	}
-	throughput, tail := record.Registered("ops"), record.Registered("p99")
+	throughput, tail := figures.Registered("ops"), figures.Registered("p99")
 	for _, r := range rows {
 		t := TrialSummary{
 			Name: r.First().Name, Store: analyze.Store(r.First()), Verdict: analyze.JudgeTrials(r.Trials).State,
@@ -100,7 +101,7 @@ func summarize(id string, run *record.Run) *Summary {
 	return s
 }
 
-func numberOrNil(v record.Value) *float64 {
+func numberOrNil(v figures.Value) *float64 {
 	if !v.Known || v.Failed {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -91,7 +92,7 @@ func TestFormatsAgree(t *testing.T) {
 			causesAgree(t, &f, run)
 		})
 	}
-	ops := record.Registered("ops")
+	ops := figures.Registered("ops")
 	if v, _ := analyze.Rows(all["made"])[0].Figure(&ops); v.Number != 6300 { // the median of 5200, 5896, 6300, 6421 and 6575
 		t.Errorf("the made run's usable repeats have the median %v", v)
 	}
@@ -113,7 +114,7 @@ func figureAgrees(t *testing.T, f *formats, r *analyze.Row, row int) {
 	table, err := csv.NewReader(bytes.NewReader(f.csv)).ReadAll()
 	must(t, err)
 	for _, name := range []string{"ops", "p99"} {
-		figure := record.Registered(name)
+		figure := figures.Registered(name)
 		v, _ := r.Figure(&figure)
 		if !v.Known {
 			continue
@@ -164,7 +165,7 @@ func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
 			each = append(each, v)
 		}
 	}
-	ops := record.Registered("ops")
+	ops := figures.Registered("ops")
 	v, _ := r.Figure(&ops)
 	slices.Sort(each)
 	if len(each) != len(r.ComparableTrials()) || len(each) > 0 && each[(len(each)-1)/2] != v.Number {

@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -145,7 +146,7 @@ func testedSentence(run *record.Run, rows []*analyze.Row) sentence {
 
 // runTooShort reports whether the run is too short for a confidence interval of any trial.
 func runTooShort(rows []*analyze.Row) bool {
-	ops := record.Registered("ops")
+	ops := figures.Registered("ops")
 	return !slices.ContainsFunc(rows, func(r *analyze.Row) bool {
 		c, _ := analyze.CertaintyOf(r, &ops)
 		return !c.RunTooShort
@@ -160,12 +161,12 @@ func mainFigures(r *analyze.Row, shown shownTrials, tooShort bool) []sentence {
 		return []sentence{{Subject: r.First().Name, Text: "has no result: " + string(r.First().State) + ".", Link: linkTo(r.First(), "", shown), Severe: true}}
 	}
 	figure := func(name string) string {
-		f := record.Registered(name)
+		f := figures.Registered(name)
 		v, _ := r.Figure(&f)
 		return report.Value(v)
 	}
 	words := fmt.Sprintf("%s, %s p50 %s, ", figure("ops"), r.HeadlineTime().Phrase(), figure("p50"))
-	p99 := record.Registered("p99")
+	p99 := figures.Registered("p99")
 	switch v, _ := r.Figure(&p99); {
 	case v.Failed && len(r.Done) > 1:
 		words += "no p99 because over 1 % of the operations of a repeat failed"

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
@@ -166,7 +167,7 @@ func matrices(run *record.Run, rows []*analyze.Row) (all []chart.Chart) {
 			}
 		}
 		for _, name := range matrixFigures {
-			figure := record.Registered(name)
+			figure := figures.Registered(name)
 			title := figure.Title
 			if figure.Times != nil {
 				title = m.First().HeadlineTime().Phrase() + " " + title

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -80,7 +81,7 @@ func FuzzReports(f *testing.F) {
 			}
 			return
 		}
-		run.ReadEvents(dir)
+		figures.ReadEvents(run, dir)
 		pageOfRun(t, run)
 		charts, _ := Charts(run, nil, AllCharts)
 		for _, c := range charts {

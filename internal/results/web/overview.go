@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -91,12 +92,12 @@ func bottlenecks(r *analyze.Row) string {
 
 // axis is the common axis for the bars of a figure. It begins at 0.
 type axis struct {
-	figure record.Figure
+	figure figures.Figure
 	end    float64
 }
 
 func newAxis(name string, rows []*analyze.Row) *axis {
-	a := &axis{figure: record.Registered(name)}
+	a := &axis{figure: figures.Registered(name)}
 	for _, r := range rows {
 		if v, _ := r.Figure(&a.figure); v.Known {
 			a.end = math.Max(a.end, v.Number)
@@ -133,6 +134,6 @@ func (a *axis) bar(r *analyze.Row) bar {
 }
 
 // share formats a value as a percentage of the axis.
-func (a *axis) share(v record.Value) string {
+func (a *axis) share(v figures.Value) string {
 	return percent(math.Min(math.Max(v.Number/a.end, 0), 1))
 }

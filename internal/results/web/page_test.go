@@ -16,6 +16,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
@@ -137,7 +138,7 @@ func opened(t testing.TB, dir string) *record.Run {
 	t.Helper()
 	run, err := record.Open(dir)
 	must(t, err)
-	run.ReadEvents(dir)
+	figures.ReadEvents(run, dir)
 	return run
 }
 

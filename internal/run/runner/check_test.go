@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -64,7 +65,7 @@ func checked(ctx context.Context, t *testing.T, of served, s *scenario.Scenario,
 	if opening != nil {
 		t.Fatal(opening)
 	}
-	run.ReadEvents(dir)
+	figures.ReadEvents(run, dir)
 	if len(run.Trials) == 0 {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -72,7 +73,7 @@ trials:
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.ReadEvents(dir)
+	figures.ReadEvents(run, dir)
 	return run
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -97,7 +98,7 @@ trials:
 			t.Errorf("%s was not sampled: %v", name, sampled)
 		}
 	}
-	run.ReadEvents(dir)
+	figures.ReadEvents(run, dir)
 	logged := map[string]bool{}
 	for _, e := range trial.Events {
 		if e.Line != "" {

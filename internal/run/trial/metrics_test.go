@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/signals"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -52,7 +53,7 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.ReadEvents(w.Dir())
+	figures.ReadEvents(run, w.Dir())
 	rows := map[string][]record.StoreRow{}
 	for _, r := range run.Trials[0].Stores {
 		rows[r.Name] = append(rows[r.Name], r)

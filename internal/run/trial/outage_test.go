@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
@@ -104,7 +105,7 @@ func (s *silent) recordFault(t *testing.T, w *simulate.World, a *load.Assignment
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.ReadEvents(out.Dir())
+	figures.ReadEvents(run, out.Dir())
 	return &run.Trials[0].Faults[0]
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
@@ -46,7 +47,7 @@ trials: [{%s}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.ReadEvents(w.path(name))
+		figures.ReadEvents(r, w.path(name))
 		one, reported := &r.Trials[0], false
 		for _, row := range one.Stores {
 			_, ok := row.Metrics[store.FsyncSeconds]

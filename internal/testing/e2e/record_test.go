@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -25,7 +26,7 @@ func opened(t *testing.T, dir string) *record.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.ReadEvents(dir)
+	figures.ReadEvents(run, dir)
 	for i := range run.Trials {
 		if run.Trials[i].Opened != nil {
 			checkTrial(t, dir, &run.Trials[i])

@@ -3,7 +3,7 @@ package golden
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 )
 
 // units contains the names of the units of figures.
@@ -30,10 +30,10 @@ func figureBlocks() map[string]func(*block) string {
 // figureTable returns a table with a row for each figure. All figures of one distribution share a
 // row.
 func figureTable(b *block, watched bool) string {
-	better := map[record.Direction]string{record.NoDirection: "–", record.LowerIsBetter: "lower", record.HigherIsBetter: "higher"}
+	better := map[figures.Direction]string{figures.NoDirection: "–", figures.LowerIsBetter: "lower", figures.HigherIsBetter: "higher"}
 	var rows [][]string
-	var last *record.Distribution
-	for _, f := range record.Figures() {
+	var last *figures.Distribution
+	for _, f := range figures.All() {
 		name, field, meaning := f.Name, f.Field, f.Meaning
 		if d := f.Times; d != nil {
 			if d == last || d.Field == "" {

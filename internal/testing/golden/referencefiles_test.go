@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -160,7 +161,7 @@ func isFigure(root reflect.Type, key string) bool {
 	default:
 		return false
 	}
-	return slices.ContainsFunc(record.Figures(), func(f record.Figure) bool {
+	return slices.ContainsFunc(figures.All(), func(f figures.Figure) bool {
 		return f.Field == prefix+key || f.Times != nil && f.Times.Field == prefix+key
 	})
 }

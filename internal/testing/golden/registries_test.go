@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
@@ -68,9 +69,9 @@ func TestFigures(t *testing.T) {
 		measure.Nanoseconds: "nanoseconds", measure.Seconds: "seconds", measure.Length: "length in seconds", measure.Number: "number",
 		measure.Ratio: "ratio", measure.Rate: "a second", measure.Share: "share", measure.Bytes: "bytes",
 	}
-	better := map[record.Direction]string{record.LowerIsBetter: "less", record.HigherIsBetter: "more"}
+	better := map[figures.Direction]string{figures.LowerIsBetter: "less", figures.HigherIsBetter: "more"}
 	var all strings.Builder
-	for _, f := range record.Figures() {
+	for _, f := range figures.All() {
 		below := ""
 		if f.ResolutionLimit > 0 {
 			below = fmt.Sprint(f.ResolutionLimit)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -63,7 +64,7 @@ func (o *Outcome) Judge(truth, got *record.Trial) {
 // Deviations returns the deviation of each printed figure that is known in both trials.
 func Deviations(truth, got *record.Trial) (all []Deviation) {
 	for _, name := range verdict.PrintedFigures() {
-		f := record.Registered(name)
+		f := figures.Registered(name)
 		was, is := f.Value(truth), f.Value(got)
 		if was.Known && is.Known && was.Number > 0 {
 			all = append(all, Deviation{name, is.Number/was.Number - 1, got.Verdict.FigureState(name)})

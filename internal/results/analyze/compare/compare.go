@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -37,9 +38,9 @@ func (p *Pair) LeftOut() [2]int {
 
 // Compared is one metric of a pair, with its values on both sides and its change.
 type Compared struct {
-	Figure        record.Figure
+	Figure        figures.Figure
 	Title         string
-	Current, Base record.Value // the medians of the compared repeats (see analyze.MedianOf)
+	Current, Base figures.Value // the medians of the compared repeats (see analyze.MedianOf)
 	Change        analyze.Change
 }
 
@@ -51,8 +52,8 @@ type MetricSet struct {
 // DefaultMetrics returns the default metrics of a comparison: throughput and p90.
 func DefaultMetrics() MetricSet {
 	return MetricSet{Figures: []Compared{
-		{Title: "ops", Figure: record.Registered("ops")},
-		{Title: "p90", Figure: record.Registered("p90")},
+		{Title: "ops", Figure: figures.Registered("ops")},
+		{Title: "p90", Figure: figures.Registered("p90")},
 	}}
 }
 
@@ -65,13 +66,13 @@ func MainMetrics() []string { return []string{"ops", "p50", "p99"} }
 func ParseMetrics(names []string) (MetricSet, error) {
 	var by MetricSet
 	for _, name := range names {
-		f, err := record.ParseMetric(name)
+		f, err := figures.ParseMetric(name)
 		switch {
 		case err != nil:
 			return by, err
 		case !f.Recorded():
 			return by, fmt.Errorf("runs do not record the metric %q; choose p50, p90, p99 or p99.9, or another metric such as ops", f.Name)
-		case f.Direction == record.NoDirection:
+		case f.Direction == figures.NoDirection:
 			return by, fmt.Errorf("for the metric %q, neither a higher nor a lower value is better; choose a metric that has a direction, such as ops or p99", f.Name)
 		case slices.ContainsFunc(by.Figures, func(c Compared) bool { return c.Figure.Name == f.Name }):
 			return by, fmt.Errorf("the metric %s is given twice; drop one", name)
@@ -217,7 +218,7 @@ func Judge(margin float64, all ...*Comparison) {
 			for k := range c.Pairs[i].Figures {
 				if f := &c.Pairs[i].Figures[k]; f.Change.Interval {
 					changes = append(changes, &f.Change)
-					family = append(family, stats.Comparison{Ratio: f.Change.Ratio, MoreIsBetter: f.Figure.Direction == record.HigherIsBetter})
+					family = append(family, stats.Comparison{Ratio: f.Change.Ratio, MoreIsBetter: f.Figure.Direction == figures.HigherIsBetter})
 				}
 			}
 		}

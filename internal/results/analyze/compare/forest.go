@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -18,7 +19,7 @@ type Forest struct {
 	// Baseline identifies the baseline (see Labels.Baseline). It is empty if all comparisons have
 	// the same baseline.
 	Baseline string
-	Better   record.Direction
+	Better   figures.Direction
 	Rows     []ForestRow
 	// Margin is the largest change that does not matter, as a share.
 	Margin float64
@@ -37,7 +38,7 @@ type ForestRow struct {
 	CorrectedLow, CorrectedHigh float64
 	Interval                    bool
 	Word                        stats.Word
-	Now, Base                   record.Value
+	Now, Base                   figures.Value
 	Change                      analyze.Change
 }
 

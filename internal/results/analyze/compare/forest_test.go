@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -70,12 +71,12 @@ func TestForestShowsEveryInterval(t *testing.T) {
 // contain the names of their folders or, if these are equal too, the paths of the folders.
 func TestForestsContainEveryChange(t *testing.T) {
 	change := func(share float64) Compared {
-		return Compared{Title: "p99", Figure: record.Registered("p99"), Change: analyze.Change{Share: share, Known: true, Low: share - 0.1, High: share + 0.1, Interval: true, Judgement: stats.Judgement{Word: stats.Worse}}}
+		return Compared{Title: "p99", Figure: figures.Registered("p99"), Change: analyze.Change{Share: share, Known: true, Low: share - 0.1, High: share + 0.1, Interval: true, Judgement: stats.Judgement{Word: stats.Worse}}}
 	}
-	unknown := Compared{Title: "ops", Figure: record.Registered("ops")}
+	unknown := Compared{Title: "ops", Figure: figures.Registered("ops")}
 	base := &record.Run{Name: "base", Dir: "runs/base"}
 	a := &Comparison{Run: &record.Run{Name: "run", Dir: "runs/a"}, Base: base, Pairs: []Pair{{Name: "put", Figures: []Compared{change(0.5), unknown}}, {Name: "get", Figures: []Compared{change(-0.25), unknown}}}}
-	if f := Forests([]*Comparison{a}); len(f) != 1 || len(f[0].Rows) != 2 || f[0].Rows[0].Name != "put" || f[0].Rows[0].Ratio != 1.5 || f[0].Rows[0].Low != 1.4 || f[0].Rows[1].Ratio != 0.75 || f[0].Better != record.LowerIsBetter {
+	if f := Forests([]*Comparison{a}); len(f) != 1 || len(f[0].Rows) != 2 || f[0].Rows[0].Name != "put" || f[0].Rows[0].Ratio != 1.5 || f[0].Rows[0].Low != 1.4 || f[0].Rows[1].Ratio != 0.75 || f[0].Better != figures.LowerIsBetter {
 		t.Errorf("%+v", f)
 	}
 	b := *a
@@ -96,7 +97,7 @@ func TestForestsContainEveryChange(t *testing.T) {
 // Each baseline has its own plots. A part of a joined run has the same name as the run. The name of
 // a row contains the name of the run only once.
 func TestForestsSeparateBaselines(t *testing.T) {
-	change := []Compared{{Title: "ops", Figure: record.Registered("ops"), Change: analyze.Change{Share: 0.5, Known: true}}}
+	change := []Compared{{Title: "ops", Figure: figures.Registered("ops"), Change: analyze.Change{Share: 0.5, Known: true}}}
 	first, second := &record.Run{Name: "nightly", Dir: "runs/a"}, &record.Run{Name: "nightly", Dir: "runs/b"}
 	part := &record.Run{Name: "b", Dir: "runs/b"}
 	f := Forests([]*Comparison{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -13,10 +14,10 @@ import (
 func TestIndistinct(t *testing.T) {
 	differ := record.SummarizeRounds(100_000, 300_000) // the rounds differ by 200 µs
 	c := &record.Calibration{Generator: record.GeneratorLimits{ServiceP50NS: differ, ServiceP99NS: differ}}
-	fig := func(x float64) record.Value { return record.Value{Number: x, Known: true} }
+	fig := func(x float64) figures.Value { return figures.Value{Number: x, Known: true} }
 	now := &record.Trial{AttachedData: record.AttachedData{Calibration: c}}
 	compared := func(name string, from, to float64, word stats.Word) *Compared {
-		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Current: fig(to), Change: analyze.Change{Judgement: stats.Judgement{Word: word}}}
+		return &Compared{Title: name, Figure: figures.Registered(name), Base: fig(from), Current: fig(to), Change: analyze.Change{Judgement: stats.Judgement{Word: word}}}
 	}
 	p := &Pair{Name: "put", New: []*record.Trial{now}}
 	const want = "The p50 of put differs by 150 µs, but the calibration of this machine with a null server varied by 200 µs between rounds, so the machine alone may have caused the difference."

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -83,7 +84,7 @@ func hasComparableThroughput(r *analyze.Row) bool {
 }
 
 // opsFigure is the throughput, in operations per second.
-var opsFigure = record.Registered("ops")
+var opsFigure = figures.Registered("ops")
 
 func rankRows(rows []*analyze.Row) Ranking {
 	throughputs := map[*analyze.Row]analyze.BoundedValue{}
@@ -98,7 +99,7 @@ func rankRows(rows []*analyze.Row) Ranking {
 		ranking.Valid = ranking.Valid && analyze.JudgeFigure("ops", r.ComparableTrials()).State == string(verdict.Valid)
 		ranking.Bounded = ranking.Bounded && value.IsInterval()
 		if i > 0 {
-			ranking.Slower = append(ranking.Slower, SlowerRow{r, fastest.Number / value.Number, value.ClearlyWorse(fastest, record.HigherIsBetter)})
+			ranking.Slower = append(ranking.Slower, SlowerRow{r, fastest.Number / value.Number, value.ClearlyWorse(fastest, figures.HigherIsBetter)})
 		}
 	}
 	return ranking

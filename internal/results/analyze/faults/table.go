@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -101,7 +101,7 @@ func (c *outageColumns) row(b *KindEffects) []analyze.Cell {
 	}
 	row = append(row, analyze.CountCell(b.Definite+b.Indefinite), analyze.CountCell(b.Indefinite))
 	for _, column := range c.events {
-		cell := analyze.FigureCell(record.Value{})
+		cell := analyze.FigureCell(figures.Value{})
 		if b.EventCounts != nil {
 			if count, known := column.count(b.EventCounts); known {
 				cell = analyze.CountCell(count)
@@ -152,7 +152,7 @@ func oneTrialEach(all []*KindEffects) bool {
 func outageCell(seconds float64, known bool) analyze.Cell {
 	switch {
 	case !known:
-		return analyze.FigureCell(record.Value{})
+		return analyze.FigureCell(figures.Value{})
 	case seconds == 0:
 		return analyze.Cell{Text: "none"}
 	case seconds < 0.0995: // three digits would suggest more precision than the value has
@@ -161,8 +161,8 @@ func outageCell(seconds float64, known bool) analyze.Cell {
 	return analyze.FigureCell(secondsValue(seconds))
 }
 
-func secondsValue(x float64) record.Value {
-	return record.Value{Number: x, Unit: measure.Seconds, Known: true}
+func secondsValue(x float64) figures.Value {
+	return figures.Value{Number: x, Unit: measure.Seconds, Known: true}
 }
 
 // intervalCell formats the confidence interval of the median outage, with a footnote that explains

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/history/changepoint"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -239,7 +239,7 @@ func (h *History) Select(since time.Time, runs int) {
 func (h *History) Worsened() (all []string) {
 	for i := range h.Series {
 		s := &h.Series[i]
-		if len(s.Changes) == 0 || s.Metric.Direction == record.NoDirection {
+		if len(s.Changes) == 0 || s.Metric.Direction == figures.NoDirection {
 			continue
 		}
 		last := &s.Changes[len(s.Changes)-1]
@@ -247,7 +247,7 @@ func (h *History) Worsened() (all []string) {
 		for k := range s.Changes {
 			together *= 1 + s.Changes[k].Share
 		}
-		fell := s.Metric.Direction == record.HigherIsBetter && together < 1/(1+h.Margin) || s.Metric.Direction == record.LowerIsBetter && together > 1+h.Margin
+		fell := s.Metric.Direction == figures.HigherIsBetter && together < 1/(1+h.Margin) || s.Metric.Direction == figures.LowerIsBetter && together > 1+h.Margin
 		switch {
 		case last.Word == stats.Worse:
 			all = append(all, fmt.Sprintf("%s (%s at %s)", s.Name(), text.SignedPercent(last.Share), s.Points[last.Index].Title()))

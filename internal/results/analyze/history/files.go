@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -68,7 +68,7 @@ func findDate(s string) time.Time {
 // metricOf returns the metric for a name and unit of another program. The result `factor` converts
 // the program's numbers to the unit of the metric.
 func metricOf(name, unit string) (m Metric, factor float64) {
-	m = Metric{Name: name, ForeignUnit: unit, Direction: record.LowerIsBetter}
+	m = Metric{Name: name, ForeignUnit: unit, Direction: figures.LowerIsBetter}
 	for _, u := range []struct {
 		name string
 		ns   float64
@@ -81,12 +81,12 @@ func metricOf(name, unit string) (m Metric, factor float64) {
 	}
 	switch {
 	case strings.HasSuffix(unit, "/s"), strings.HasSuffix(unit, "/sec"):
-		m.Direction = record.HigherIsBetter
+		m.Direction = figures.HigherIsBetter
 	case unit == "B", unit == "B/op":
 		m.Unit, m.ForeignUnit = measure.Bytes, ""
 	case unit == "allocs/op", strings.HasSuffix(unit, "/op"):
 	default:
-		m.Direction = record.NoDirection
+		m.Direction = figures.NoDirection
 	}
 	return m, 1
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 )
 
 // readGoBench reads the output of go test -bench. It also reads reports in quorumbench's own
@@ -64,9 +64,9 @@ func (s *Source) readGoBench(b []byte) error {
 		metric, factor := goMetric(k.unit)
 		switch reader.Units().GetBetter(k.unit) {
 		case -1:
-			metric.Direction = record.LowerIsBetter
+			metric.Direction = figures.LowerIsBetter
 		case 1:
-			metric.Direction = record.HigherIsBetter
+			metric.Direction = figures.HigherIsBetter
 		}
 		p := repeatsOf(values[k], factor, metric.Direction)
 		p.Label = shortCommit(commit)
@@ -85,14 +85,14 @@ func goMetric(unit string) (Metric, float64) {
 	if !ns {
 		name, ns = strings.CutSuffix(unit, "-sec")
 		if ns {
-			return Metric{Name: name, Unit: measure.Nanoseconds, Direction: record.LowerIsBetter}, 1e9
+			return Metric{Name: name, Unit: measure.Nanoseconds, Direction: figures.LowerIsBetter}, 1e9
 		}
 	}
 	switch {
 	case ns:
-		return Metric{Name: name, Unit: measure.Nanoseconds, Direction: record.LowerIsBetter}, 1
+		return Metric{Name: name, Unit: measure.Nanoseconds, Direction: figures.LowerIsBetter}, 1
 	case unit == "ops/s":
-		return Metric{Name: "ops", Unit: measure.Rate, Direction: record.HigherIsBetter}, 1
+		return Metric{Name: "ops", Unit: measure.Rate, Direction: figures.HigherIsBetter}, 1
 	case unit == "sec/op":
 		m, _ := metricOf("ns/op", "s")
 		return m, 1e9
@@ -102,14 +102,14 @@ func goMetric(unit string) (Metric, float64) {
 
 // repeatsOf returns a point that summarizes the values of all repeats. The point contains their
 // median and, if the number of repeats is sufficient, a confidence interval.
-func repeatsOf(values []float64, factor float64, better record.Direction) Point {
-	all := make([]record.Value, 0, len(values))
+func repeatsOf(values []float64, factor float64, better figures.Direction) Point {
+	all := make([]figures.Value, 0, len(values))
 	numbers := make([]float64, 0, len(values))
 	least := math.Inf(1)
 	for _, x := range values {
 		x *= factor
 		least = min(least, x)
-		all = append(all, record.Value{Number: x, Known: !math.IsInf(x, 0) && !math.IsNaN(x), Failed: math.IsInf(x, 1)})
+		all = append(all, figures.Value{Number: x, Known: !math.IsInf(x, 0) && !math.IsNaN(x), Failed: math.IsInf(x, 1)})
 		numbers = append(numbers, x)
 	}
 	median := analyze.Median(all, better)
@@ -124,7 +124,7 @@ func repeatsOf(values []float64, factor float64, better record.Direction) Point 
 	default:
 		p.Value = median.Number
 	}
-	finite := !slices.ContainsFunc(all, func(v record.Value) bool { return !v.Known })
+	finite := !slices.ContainsFunc(all, func(v figures.Value) bool { return !v.Known })
 	if len(numbers) >= analyze.MinRepeats && finite && least > 0 {
 		if i, ok := stats.OverRepeats(stats.UndisturbedRepeats(numbers), stats.Level); ok && i.Low > 0 {
 			p.Low, p.High, p.Interval = i.Low, i.High, true

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/history/changepoint"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -52,7 +53,7 @@ type Metric struct {
 	Name        string
 	Unit        measure.Unit
 	ForeignUnit string // the unit in another program's file; empty if Unit is set
-	Direction   record.Direction
+	Direction   figures.Direction
 }
 
 // Text formats a value of the metric with its unit.
@@ -184,9 +185,9 @@ func (s *Series) findChanges(margin float64) {
 			Before: math.Exp(size.Before), After: math.Exp(size.After),
 			Share: math.Expm1(size.Value), Low: math.Expm1(size.Low), High: math.Expm1(size.High), Confidence: 1 - c.PValue,
 		}
-		if s.Metric.Direction != record.NoDirection {
+		if s.Metric.Direction != figures.NoDirection {
 			ratio := stats.Interval{Value: math.Exp(size.Value), Low: math.Exp(size.Low), High: math.Exp(size.High), Level: stats.Level}
-			change.Word = stats.WordOf(ratio, margin, s.Metric.Direction == record.HigherIsBetter)
+			change.Word = stats.WordOf(ratio, margin, s.Metric.Direction == figures.HigherIsBetter)
 		}
 		if c.Kind == changepoint.Step && c.Index > 0 {
 			change.ConditionChanges = s.conditionChanges(index[c.Index-1], index[c.Index])

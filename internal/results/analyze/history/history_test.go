@@ -12,14 +12,15 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // figures returns the metrics that the tests read from run directories.
-func figures() []record.Figure {
-	return []record.Figure{record.Registered("ops"), record.Registered("p50"), record.Registered("errors")}
+func someFigures() []figures.Figure {
+	return []figures.Figure{figures.Registered("ops"), figures.Registered("p50"), figures.Registered("errors")}
 }
 
 // recordAt records a run that began `day` days after the first run. It then replaces texts in the
@@ -50,7 +51,7 @@ func read(t *testing.T, dir string) (sources []*Source) {
 		t.Fatal(err)
 	}
 	for _, d := range dirs {
-		s, err := ReadRun(d, figures())
+		s, err := ReadRun(d, someFigures())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +275,7 @@ func TestErrorsOfHistory(t *testing.T) {
 // worse.
 func TestWorsenedSumsChanges(t *testing.T) {
 	s := func(words []stats.Word, shares ...float64) *History {
-		h := &History{Margin: 0.03, Series: []Series{{Trial: "put", Metric: Metric{Name: "ops", Direction: record.HigherIsBetter}, Points: make([]Point, 1)}}}
+		h := &History{Margin: 0.03, Series: []Series{{Trial: "put", Metric: Metric{Name: "ops", Direction: figures.HigherIsBetter}, Points: make([]Point, 1)}}}
 		for i, share := range shares {
 			h.Series[0].Changes = append(h.Series[0].Changes, Change{Share: share, Word: words[i]})
 		}

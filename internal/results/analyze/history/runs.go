@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -26,7 +27,7 @@ type sample struct {
 }
 
 // ReadRun reads figures of all trials of a run directory.
-func ReadRun(dir string, figures []record.Figure) (*Source, error) {
+func ReadRun(dir string, shown []figures.Figure) (*Source, error) {
 	run, err := record.Open(dir)
 	if err != nil {
 		return nil, err
@@ -36,8 +37,8 @@ func ReadRun(dir string, figures []record.Figure) (*Source, error) {
 		if len(row.Done) == 0 {
 			continue
 		}
-		for i := range figures {
-			f := &figures[i]
+		for i := range shown {
+			f := &shown[i]
 			if !f.Applies(&row.First().Conditions) {
 				continue
 			}
@@ -50,7 +51,7 @@ func ReadRun(dir string, figures []record.Figure) (*Source, error) {
 }
 
 // pointOf returns the point for one metric of a trial, computed from the trial's repeats.
-func pointOf(row *analyze.Row, f *record.Figure) Point {
+func pointOf(row *analyze.Row, f *figures.Figure) Point {
 	first := row.First()
 	counting := slices.DeleteFunc(slices.Clone(row.Done), func(t *record.Trial) bool { return analyze.ExclusionReason(t) != "" })
 	conditions := first.Conditions
@@ -99,7 +100,7 @@ func possibleEffect(effects []float64, judgedFigure string) float64 {
 const maxPossibleEffect = 3
 
 // number returns a value's number in the form that files use, or 0 if the value is unknown.
-func number(v record.Value) float64 {
+func number(v figures.Value) float64 {
 	if !v.Known || math.IsNaN(v.Number) || math.IsInf(v.Number, 0) {
 		return 0
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -48,9 +49,9 @@ type LadderStep struct {
 	// Concurrency is the number of clients in a closed loop. In an open loop, it is the mean number
 	// of operations that are due but not yet done.
 	Concurrency float64
-	Throughput  record.Value
-	Mean        record.Value // mean of the times that the tables show first
-	P50, P99    record.Value
+	Throughput  figures.Value
+	Mean        figures.Value // mean of the times that the tables show first
+	P50, P99    figures.Value
 	// Power is the throughput divided by the mean time, or 0 if either is unknown.
 	Power float64
 	// ExclusionReason is the reason why the knee and the law ignore this step. It is empty if they
@@ -163,8 +164,8 @@ func newLadder(rows []*analyze.Row) (Ladder, bool) {
 func newStep(r *analyze.Row) LadderStep {
 	t := r.First()
 	s := LadderStep{Row: r, Load: text.Plural(uint64(max(t.Clients, 0)), "client"), Concurrency: float64(t.Clients)}
-	figure := func(name string) record.Value {
-		f := record.Registered(name)
+	figure := func(name string) figures.Value {
+		f := figures.Registered(name)
 		v, _ := r.Figure(&f)
 		return v
 	}

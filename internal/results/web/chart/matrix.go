@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 )
 
 // Sizes in matrices, in pixels.
@@ -90,7 +90,7 @@ func (c *canvas) matrixCell(x, y int, cell *MatrixCell) {
 
 // FigureCells returns the cells for the values of a figure. The highest value has the strongest
 // color. The function `show` formats a value.
-func FigureCells(values [][]record.Value, show func(record.Value) string) [][]MatrixCell {
+func FigureCells(values [][]figures.Value, show func(figures.Value) string) [][]MatrixCell {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, row := range values {
 		for _, v := range row {

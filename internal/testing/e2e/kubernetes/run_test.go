@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
@@ -86,7 +87,7 @@ func TestRun(t *testing.T) {
 // controller itself cannot connect to the members.
 func checkMetrics(t *testing.T, run *record.Run, dir string, members int) {
 	t.Helper()
-	run.ReadEvents(dir)
+	figures.ReadEvents(run, dir)
 	known := map[string]bool{}
 	for _, row := range run.Trials[0].Stores {
 		if _, ok := row.Metrics[store.FsyncSeconds]; ok && row.Failure == "" {

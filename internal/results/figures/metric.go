@@ -1,4 +1,4 @@
-package record
+package figures
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func ParseMetric(text string) (Figure, error) {
 		return f, nil
 	}
 	known := []string{"p50", "p90", "p95", "p99", "p99.9", "p99.99"}
-	for _, f := range Figures() {
+	for _, f := range All() {
 		if f.Name != "" {
 			known = append(known, f.Name)
 		}

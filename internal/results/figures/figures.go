@@ -1,4 +1,7 @@
-package record
+// Package figures defines the figures of a trial, such as throughput, p99 and the share of failed
+// operations. It also computes the figures that are not in the run directory: percentiles, the lines
+// of --interval, and the recovery after faults.
+package figures
 
 import (
 	"fmt"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -66,23 +70,23 @@ type Figure struct {
 	Requires        *Requirement // condition that a trial must meet to have the figure; nil if all trials have it
 	SumsMembers     bool         // the figure is a sum over all members
 
-	readValue func(*Trial) Value // returns the value; recorded(Field) by default
+	readValue func(*record.Trial) Value // returns the value; recorded(Field) by default
 	// Times is the distribution to which the figure belongs. If Percentile is set, the figure is
 	// this percentile. Otherwise, it is the statistic that the function `point` returns.
 	Times      *Distribution
 	Percentile float64
-	point      func(Times) measure.Figure
+	point      func(record.Times) measure.Figure
 }
 
 // Total is a total of which a figure is a part. The figure is divided by it to print the figure as
 // a share.
 type Total struct {
-	Count      func(*Trial) uint64
+	Count      func(*record.Trial) uint64
 	ZeroReason string // reason why there is no share if the total is 0
 }
 
 // Value returns the figure's value in the result of a trial.
-func (f *Figure) Value(t *Trial) Value {
+func (f *Figure) Value(t *record.Trial) Value {
 	if f.Times != nil {
 		times, _ := f.Times.Extract(t)
 		return TimeValue(f.point(times))
@@ -94,7 +98,7 @@ func (f *Figure) Value(t *Trial) Value {
 
 // Share returns the figure of a trial as a share of its Total. If there is no share, it returns the
 // reason.
-func (f *Figure) Share(t *Trial) (v Value, reason string) {
+func (f *Figure) Share(t *record.Trial) (v Value, reason string) {
 	if v = f.Value(t); !v.Known { // return first: the total may not be known either
 		return Value{}, f.MissingReason
 	}
@@ -122,7 +126,7 @@ func (f *Figure) Key() string {
 }
 
 // Cell returns the text of the trial's figure for a CSV file, or "" if the figure is not known.
-func (f *Figure) Cell(t *Trial) string {
+func (f *Figure) Cell(t *record.Trial) string {
 	v := f.Value(t)
 	switch {
 	case !v.Known:
@@ -137,7 +141,7 @@ func (f *Figure) Cell(t *Trial) string {
 // each percentile of a distribution. Such a percentile must be below 100 and have at most three
 // decimals.
 func Find(name string) (Figure, bool) {
-	all := Figures()
+	all := All()
 	if i := slices.IndexFunc(all, func(f Figure) bool { return f.Name == name }); i >= 0 && name != "" {
 		return all[i], true
 	}
@@ -168,21 +172,21 @@ func Registered(name string) Figure {
 }
 
 // trialFields returns the fields of Trial. They are determined only once for all accessors.
-var trialFields = sync.OnceValue(func() []reflect.StructField { return reflect.VisibleFields(reflect.TypeFor[Trial]()) })
+var trialFields = sync.OnceValue(func() []reflect.StructField { return reflect.VisibleFields(reflect.TypeFor[record.Trial]()) })
 
 // recorded returns an accessor for a number in the trial's JSON object. If `field` begins with
 // "watch.", the number is in the object "watch". A number that is null or absent is not known.
-func recorded(field string) func(*Trial) Value {
+func recorded(field string) func(*record.Trial) Value {
 	of, inWatch := strings.CutPrefix(field, "watch.")
 	fields := trialFields()
 	if inWatch {
-		fields = reflect.VisibleFields(reflect.TypeFor[Watched]())
+		fields = reflect.VisibleFields(reflect.TypeFor[record.Watched]())
 	}
 	index := fields[slices.IndexFunc(fields, func(f reflect.StructField) bool {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		return name == of
 	})].Index
-	return func(t *Trial) Value {
+	return func(t *record.Trial) Value {
 		object := reflect.ValueOf(t).Elem()
 		if inWatch {
 			if t.Watch == nil {
@@ -201,22 +205,22 @@ func recorded(field string) func(*Trial) Value {
 // Requirement is a condition that a trial must meet to have a figure.
 type Requirement struct {
 	noun string // the requirement as a noun, for use in a sentence
-	Has  func(*Conditions) bool
+	Has  func(*record.Conditions) bool
 	// lackingText ends the sentence about trials that do not meet the requirement. If lackingText
 	// is empty, the sentence ends with the name or the number of these trials.
 	lackingText string
 }
 
 var (
-	openLoop   = &Requirement{noun: "an open loop", Has: (*Conditions).Open, lackingText: "no selected trial has one"}
-	closedLoop = &Requirement{noun: "a closed loop", Has: func(c *Conditions) bool { return !c.Open() }, lackingText: "no selected trial has one"}
-	watchers   = &Requirement{noun: "watchers", Has: func(c *Conditions) bool { return c.Watch != nil }}
+	openLoop   = &Requirement{noun: "an open loop", Has: (*record.Conditions).Open, lackingText: "no selected trial has one"}
+	closedLoop = &Requirement{noun: "a closed loop", Has: func(c *record.Conditions) bool { return !c.Open() }, lackingText: "no selected trial has one"}
+	watchers   = &Requirement{noun: "watchers", Has: func(c *record.Conditions) bool { return c.Watch != nil }}
 	// timedEvents requires watch events of writes from the same load, because only these events
 	// have times.
-	timedEvents = &Requirement{noun: "events of watched writes", Has: func(c *Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
-	writes      = &Requirement{noun: "operations that write", Has: func(c *Conditions) bool { return c.hasKind(kv.Kind.Writes) }}
-	stmWrites   = &Requirement{noun: kv.STM.String() + " operations", Has: func(c *Conditions) bool { return c.STM != nil }}
-	manyKeys    = &Requirement{noun: "operations that can read several keys", Has: func(c *Conditions) bool {
+	timedEvents = &Requirement{noun: "events of watched writes", Has: func(c *record.Conditions) bool { return c.Watch != nil && len(c.Watch.Key) == 0 }}
+	writes      = &Requirement{noun: "operations that write", Has: func(c *record.Conditions) bool { return c.HasKind(kv.Kind.Writes) }}
+	stmWrites   = &Requirement{noun: kv.STM.String() + " operations", Has: func(c *record.Conditions) bool { return c.STM != nil }}
+	manyKeys    = &Requirement{noun: "operations that can read several keys", Has: func(c *record.Conditions) bool {
 		return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool {
 			return o.Kind == kv.Range || o.Kind == kv.TxnGet
 		})
@@ -224,7 +228,7 @@ var (
 )
 
 // Applies reports whether a trial with the conditions c can have the figure.
-func (f *Figure) Applies(c *Conditions) bool { return f.Requires == nil || f.Requires.Has(c) }
+func (f *Figure) Applies(c *record.Conditions) bool { return f.Requires == nil || f.Requires.Has(c) }
 
 // DescribesWatchEvents reports whether the figure describes the events that watchers receive.
 func (f *Figure) DescribesWatchEvents() bool {

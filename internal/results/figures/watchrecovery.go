@@ -1,11 +1,12 @@
-package record
+package figures
 
 import (
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // findWatchEffects records how the fault affected watch events and leases.
-func (f *Fault) findWatchEffects(w *measure.WatchTimeline, since, until, window float64) {
+func findWatchEffects(f *record.Fault, w *measure.WatchTimeline, since, until, window float64) {
 	if w == nil {
 		return
 	}
@@ -13,7 +14,7 @@ func (f *Fault) findWatchEffects(w *measure.WatchTimeline, since, until, window 
 	if w.Events.HasCompletion(0, ms(window)) {
 		f.Watch = watchRecovery(w, since, *f.BeganAt, until)
 	}
-	var ended EndedLeases
+	var ended record.EndedLeases
 	for _, gone := range w.Leases {
 		if gone.At >= ms(*f.BeganAt) && gone.At < ms(until) {
 			ended.Ended++
@@ -27,9 +28,9 @@ func (f *Fault) findWatchEffects(w *measure.WatchTimeline, since, until, window 
 	}
 }
 
-func watchRecovery(w *measure.WatchTimeline, since, began, until float64) *WatchRecovery {
+func watchRecovery(w *measure.WatchTimeline, since, began, until float64) *record.WatchRecovery {
 	ms := func(s float64) int { return int(s * 1000) }
-	r := &WatchRecovery{}
+	r := &record.WatchRecovery{}
 	if w.Events.HasCompletion(ms(since), ms(began)) { // otherwise, no gap before the fault can be compared with the outage
 		if outage, _, ok := w.Events.Outage(ms(since), ms(began), ms(until)); ok {
 			r.Outage, r.OutageStart = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
@@ -39,10 +40,10 @@ func watchRecovery(w *measure.WatchTimeline, since, began, until float64) *Watch
 	first, from, behind := slot(since), int(began*slotsPerSecond), int(until*slotsPerSecond)
 	r.MaxDelayBefore = maxDelay(w.MaxDelays, first, from)
 	if w.ShowsMissing {
-		passed, madeUp := sum(w.NewlyMissing, from, behind), sum(w.NoLongerMissing, from, behind)
+		passed, madeUp := measure.SumBetween(w.NewlyMissing, from, behind), measure.SumBetween(w.NoLongerMissing, from, behind)
 		r.Lost = new(passed - min(passed, madeUp))
 	}
-	r.EndedWatchers, r.Resubscribed = sum(w.Ended, from, behind), sum(w.Resubscribed, from, behind)
+	r.EndedWatchers, r.Resubscribed = measure.SumBetween(w.Ended, from, behind), measure.SumBetween(w.Resubscribed, from, behind)
 	return r
 }
 
@@ -59,10 +60,10 @@ func attributeLateEvents(all []injectedFault, w *measure.WatchTimeline) {
 		}
 		sent := end - (int(delay)+measure.SlotLength-1)/measure.SlotLength
 		if f := findCause(all, sent, end); f != nil && f.Watch != nil {
-			f.Watch.MaxDelay = new(max(float64(delay)/1000, orZero(f.Watch.MaxDelay)))
+			f.Watch.MaxDelay = new(max(float64(delay)/1000, measure.OrZero(f.Watch.MaxDelay)))
 		}
 	}
-	before := map[*Fault]int{} // highest class of a delay before the fault, counted from 1
+	before := map[*record.Fault]int{} // highest class of a delay before the fault, counted from 1
 	for i := range all {
 		for _, l := range w.Late {
 			if l.Slot >= all[i].since && l.Slot < all[i].began {

@@ -1,4 +1,4 @@
-package record
+package figures
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // Distribution describes one of the distributions of times in a trial.
@@ -16,9 +17,9 @@ type Distribution struct {
 	Meaning  string
 	Nullable bool // the key is null in trials that do not have the distribution
 	// Extract returns the distribution in a trial, and the number of failures.
-	Extract func(*Trial) (times Times, failed uint64)
+	Extract func(*record.Trial) (times record.Times, failed uint64)
 	// Log returns the name of the distribution's times in latency.hlog.
-	Log         func(*Trial) Time
+	Log         func(*record.Trial) record.Time
 	Sample      Population
 	Requires    *Requirement
 	titles      []string // names of the figures that tables show in a column
@@ -56,17 +57,17 @@ var (
 // summary.
 func (d *Distribution) points() []Figure {
 	var all []Figure
-	for i, named := range (&Times{}).figures() {
-		f := Figure{Name: named.name, Unit: measure.Nanoseconds, Direction: LowerIsBetter, Times: d, Requires: d.Requires,
-			point: func(t Times) measure.Figure { return *t.figures()[i].Figure }}
+	for i, named := range (&record.Times{}).Statistics() {
+		f := Figure{Name: named.Name, Unit: measure.Nanoseconds, Direction: LowerIsBetter, Times: d, Requires: d.Requires,
+			point: func(t record.Times) measure.Figure { return *t.Statistics()[i].Figure }}
 		if d.Prefix != "" {
-			f.Name = d.Prefix + "-" + named.name
+			f.Name = d.Prefix + "-" + named.Name
 		}
 		if d.Field != "" {
-			f.Column = strings.ReplaceAll(strings.TrimSuffix(d.Field, "_ns"), ".", "_") + "_" + named.field() + "_ns"
+			f.Column = strings.ReplaceAll(strings.TrimSuffix(d.Field, "_ns"), ".", "_") + "_" + named.Key() + "_ns"
 		}
-		if slices.Contains(d.titles, named.name) {
-			f.Title = named.name
+		if slices.Contains(d.titles, named.Name) {
+			f.Title = named.Name
 		}
 		all = append(all, f)
 	}
@@ -86,15 +87,17 @@ func (d *Distribution) percentile(name string, p float64) Figure {
 
 // distributions returns all distributions of a trial.
 func distributions() []*Distribution {
-	always := func(time Time) func(*Trial) Time { return func(*Trial) Time { return time } }
-	failed := func(times func(*Trial) Times) func(*Trial) (Times, uint64) {
-		return func(t *Trial) (Times, uint64) { return times(t), t.Errors }
+	always := func(time record.Time) func(*record.Trial) record.Time {
+		return func(*record.Trial) record.Time { return time }
 	}
-	watched := func(times func(*Watched) Times, lost bool) func(*Trial) (Times, uint64) {
-		return func(t *Trial) (Times, uint64) {
+	failed := func(times func(*record.Trial) record.Times) func(*record.Trial) (record.Times, uint64) {
+		return func(t *record.Trial) (record.Times, uint64) { return times(t), t.Errors }
+	}
+	watched := func(times func(*record.Watched) record.Times, lost bool) func(*record.Trial) (record.Times, uint64) {
+		return func(t *record.Trial) (record.Times, uint64) {
 			switch {
 			case t.Watch == nil:
-				return Times{}, 0
+				return record.Times{}, 0
 			case lost:
 				return times(t.Watch), t.Watch.Lost
 			}
@@ -103,26 +106,26 @@ func distributions() []*Distribution {
 	}
 	titles := []string{"p50", "p90", "p99", "p99.9", "max"}
 	return []*Distribution{
-		{Prefix: "", Extract: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: operationSamples, titles: append([]string{"mean"}, titles...)},
+		{Prefix: "", Extract: failed((*record.Trial).Headline), Log: (*record.Trial).HeadlineTime, Sample: operationSamples, titles: append([]string{"mean"}, titles...)},
 		{Prefix: "response", Field: "response_time_ns", IntervalKey: "response_time_ns", Meaning: "time from when an operation was due until it was done, over all operations due",
-			Extract: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: operationSamples},
+			Extract: failed(func(t *record.Trial) record.Times { return t.ResponseTime }), Log: always(record.Response), Sample: operationSamples},
 		{Prefix: "success", Field: "success_response_time_ns", Meaning: "time from when an operation was due until it was done, over the completed operations",
-			Extract: func(t *Trial) (Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(Response), Sample: operationSamples},
+			Extract: func(t *record.Trial) (record.Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(record.Response), Sample: operationSamples},
 		{Prefix: "service", Field: "service_time_ns", IntervalKey: "service_time_ns", Meaning: "time from when an operation was sent until it was done, over all operations due",
-			Extract: failed(func(t *Trial) Times { return t.ServiceTime }), Log: always(Service), Sample: operationSamples},
+			Extract: failed(func(t *record.Trial) record.Times { return t.ServiceTime }), Log: always(record.Service), Sample: operationSamples},
 		{Prefix: "lateness", Field: "lateness_ns", Meaning: "time from when an operation was due until it was sent, over all operations sent; `null` in a closed loop", Nullable: true,
-			Extract: func(t *Trial) (Times, uint64) {
+			Extract: func(t *record.Trial) (record.Times, uint64) {
 				if t.Lateness == nil {
-					return Times{}, 0
+					return record.Times{}, 0
 				}
 				return *t.Lateness, 0
-			}, Log: always(Lateness), Sample: operationSamples, Requires: openLoop},
+			}, Log: always(record.Lateness), Sample: operationSamples, Requires: openLoop},
 		{Prefix: "watch", Field: "watch.from_due_ns", IntervalKey: "watch.from_due_ns", AtEnd: true,
 			Meaning: "time from when a write was due until its event arrived, for writes due in the window. A lost event counts as slower than every event that arrived. If the watch parameter `key` is set, the distribution is empty (`count` is 0)",
-			Extract: watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: eventSamples, Requires: timedEvents, titles: titles},
+			Extract: watched(func(w *record.Watched) record.Times { return w.FromDue }, true), Log: always(record.WatchDue), Sample: eventSamples, Requires: timedEvents, titles: titles},
 		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "time from when a write was sent until its event arrived, for the same events as `watch.from_due_ns`",
-			Extract: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: eventSamples, Requires: timedEvents},
+			Extract: watched(func(w *record.Watched) record.Times { return w.FromSent }, true), Log: always(record.WatchSent), Sample: eventSamples, Requires: timedEvents},
 		{Prefix: "watch-creation", Field: "watch.creation_ns", Meaning: "time to create a watcher; re-creations after a lost connection do not count",
-			Extract: watched(func(w *Watched) Times { return w.Creation }, false), Log: always(WatchCreation), Sample: watcherSamples, Requires: watchers},
+			Extract: watched(func(w *record.Watched) record.Times { return w.Creation }, false), Log: always(record.WatchCreation), Sample: watcherSamples, Requires: watchers},
 	}
 }

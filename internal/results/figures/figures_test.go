@@ -1,4 +1,4 @@
-package record
+package figures
 
 import (
 	"encoding/json"
@@ -8,22 +8,31 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // fullTrial returns a trial that has every possible figure.
-func fullTrial(t *testing.T) *Trial {
+func fullTrial(t *testing.T) *record.Trial {
 	t.Helper()
-	l := newLoad(5, 0.02, true)
-	l.phase(measure.Measured, 3, 4000)
 	c, x, n := conditions(), 0.25, int64(7)
-	rate := 100.0
-	c.Arrival, c.Rate, c.Clients = scenario.Constant, &rate, 0
 	c.Watch, c.STM = &scenario.Watch{Watchers: 3}, &scenario.STM{}
 	c.Mix = append(c.Mix, scenario.Operation{Kind: kv.Range, Weight: 1})
-	totals := l.totals[measure.Measured]
-	totals.Seconds, totals.Retries, totals.Keys = 3, 8, 9
+	totals := &measure.Totals{Seconds: 3, Tally: measure.Tally{Due: 9100, Done: 9000, Lateness: measure.NewHistogram()}}
+	totals.Retries, totals.Keys = 8, 9
+	totals.Outcomes[kv.OK], totals.Outcomes[kv.TimedOut] = 9000, 100
+	cell := &measure.Cell{Series: measure.Series{Kind: kv.Put, Member: 1, Term: 2}, Response: measure.NewHistogram(), Service: measure.NewHistogram()}
+	cell.Failed[measure.ErrorIndex(kv.TimedOut)] = measure.NewHistogram()
+	for i := range int64(9000) {
+		measure.Record(cell.Response, 1500*i)
+		measure.Record(cell.Service, 1000*i)
+		measure.Record(totals.Lateness, 500*i)
+	}
+	for range 100 {
+		measure.Record(cell.Failed[measure.ErrorIndex(kv.TimedOut)], 5e9)
+	}
+	totals.Cells = []*measure.Cell{cell}
 	totals.Parts, totals.MergedAfter = []measure.Part{{Worker: "w1"}, {Worker: "w2", StartDelay: 5, ClockError: 3}}, 7
 	totals.Watching = &measure.WatchTotals{WatchCounts: measure.WatchCounts{Expected: 100, Delivered: 99, Lost: 1}, Created: measure.NewHistogram()}
 	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
@@ -31,8 +40,8 @@ func fullTrial(t *testing.T) *Trial {
 		measure.Record(totals.Watch.FromDue, 1000*i)
 		measure.Record(totals.Watch.FromSent, 500*i)
 	}
-	o := Observed{WarmupSeconds: &x, ThrottledNS: &n, StolenShare: &x, BusyShare: &x, ForeignShare: &x, Store: &StoreUsage{CPUSeconds: 2, MaxRSSBytes: 3, GrowthRSSBytes: 4000, WrittenBytes: &n}, DatabaseGrowth: &n, SamplingCPUSeconds: &x}
-	trial := NewTrial(c, o, totals, nil, nil)
+	o := record.Observed{WarmupSeconds: &x, ThrottledNS: &n, StolenShare: &x, BusyShare: &x, ForeignShare: &x, Store: &record.StoreUsage{CPUSeconds: 2, MaxRSSBytes: 3, GrowthRSSBytes: 4000, WrittenBytes: &n}, DatabaseGrowth: &n, SamplingCPUSeconds: &x}
+	trial := record.NewTrial(c, o, totals, nil, nil)
 	return &trial
 }
 
@@ -46,7 +55,7 @@ func TestFiguresEqualTheJSONObject(t *testing.T) {
 	var object map[string]any
 	must(t, json.Unmarshal(text, &object))
 	names, columns := map[string]bool{}, map[string]bool{}
-	for _, f := range Figures() {
+	for _, f := range All() {
 		if f.Name == "" && f.Field == "" || f.Name != "" && names[f.Name] || f.Column != "" && columns[f.Column] {
 			t.Errorf("%+v has no name, or another's", f)
 		}
@@ -98,9 +107,9 @@ func TestFind(t *testing.T) {
 // The record of a trial with watchers may lack the watchers' results. Then the shares of the
 // figures about watchers are not known.
 func TestSharesOfMissingFigures(t *testing.T) {
-	trial := &Trial{State: Complete}
+	trial := &record.Trial{State: record.Complete}
 	trial.Load.Watch = &scenario.Watch{Watchers: 1}
-	for _, f := range Figures() {
+	for _, f := range All() {
 		if f.Total == nil || f.Value(trial).Known && f.Total.Count(trial) > 0 {
 			continue
 		}

@@ -1,4 +1,4 @@
-package record
+package figures
 
 import (
 	"strings"
@@ -6,11 +6,12 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // Figures returns the registry. It contains every figure of a trial, in the order in which the
 // trial's JSON object has them.
-var Figures = sync.OnceValue(func() []Figure {
+var All = sync.OnceValue(func() []Figure {
 	var all []Figure
 	for _, part := range [][]Figure{operationFigures(), rateFigures(), timeFigures(), flightFigures(), connectionFigures(), costFigures(), disturbanceFigures(), watchFigures(), replayFigures(), callFigures()} {
 		all = append(all, part...)
@@ -33,8 +34,8 @@ var Figures = sync.OnceValue(func() []Figure {
 // The variables due and expected are totals. Other figures are parts of these totals, and can be
 // printed as shares of them.
 var (
-	due      = &Total{Count: func(t *Trial) uint64 { return t.Due }, ZeroReason: "no operation was due"}
-	expected = &Total{Count: func(t *Trial) uint64 { return t.Watch.Expected }, ZeroReason: "no event was expected"}
+	due      = &Total{Count: func(t *record.Trial) uint64 { return t.Due }, ZeroReason: "no operation was due"}
+	expected = &Total{Count: func(t *record.Trial) uint64 { return t.Watch.Expected }, ZeroReason: "no event was expected"}
 )
 
 // operationFigures returns the figures about the operations due in the window, by outcome.
@@ -57,7 +58,7 @@ func operationFigures() []Figure {
 			Meaning: "number of keys that the completed get, exists, range and txn-get operations returned or counted; `null` without such operations"},
 		{Name: "keys-per-op", Column: "keys_read_per_operation", Title: "keys/op", Unit: measure.Ratio, Requires: manyKeys, MissingReason: "no operation completed",
 			Meaning: "`keys_read` / `operations`",
-			readValue: ratio(func(t *Trial) (float64, uint64) {
+			readValue: ratio(func(t *record.Trial) (float64, uint64) {
 				if t.KeysRead == nil || !manyKeys.Has(&t.Conditions) {
 					return 0, 0
 				}
@@ -69,7 +70,7 @@ func operationFigures() []Figure {
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		kind := o.String()
 		all = append(all, Figure{Name: "errors-" + strings.ReplaceAll(kind, "_", "-"), Column: "errors_" + kind, Direction: LowerIsBetter, Meaning: "`errors` of the kind `" + kind + "`",
-			readValue: func(t *Trial) Value { return Value{Number: float64(t.ErrorsByKind[kind]), Known: true} }})
+			readValue: func(t *record.Trial) Value { return Value{Number: float64(t.ErrorsByKind[kind]), Known: true} }})
 	}
 	for i := range all {
 		if f := &all[i]; f.Unit == 0 {
@@ -78,13 +79,13 @@ func operationFigures() []Figure {
 	}
 	return append(all, Figure{Name: "error-share", Column: "error_share", Unit: measure.Share, Direction: LowerIsBetter, Total: due, MissingReason: due.ZeroReason,
 		Meaning:   "`errors` / `due`",
-		readValue: ratio(func(t *Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
+		readValue: ratio(func(t *record.Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
 }
 
 // ratio returns an accessor that divides a number by a count. If the count is 0, the result is not
 // known.
-func ratio(operands func(*Trial) (x float64, count uint64)) func(*Trial) Value {
-	return func(t *Trial) Value {
+func ratio(operands func(*record.Trial) (x float64, count uint64)) func(*record.Trial) Value {
+	return func(t *record.Trial) Value {
 		x, count := operands(t)
 		if count == 0 {
 			return Value{}
@@ -116,7 +117,7 @@ func timeFigures() []Figure {
 		all = append(all, d.points()...)
 		if d.Prefix == "lateness" {
 			p99 := d.percentile("lateness", 99)
-			p99.point = func(t Times) measure.Figure { return t.Percentile(99) }
+			p99.point = func(t record.Times) measure.Figure { return t.Percentile(99) }
 			all = append(all, p99)
 		}
 	}
@@ -128,7 +129,7 @@ func timeFigures() []Figure {
 			Meaning: "standard deviation of the time from when an operation was due until it ended; absent if no operation was due"},
 		Figure{Name: "rate-share", Column: "rate_share", Unit: measure.Share, Direction: HigherIsBetter, MissingReason: "it has no rate",
 			Meaning: "open loop: throughput / `rate`",
-			readValue: func(t *Trial) Value {
+			readValue: func(t *record.Trial) Value {
 				if t.Rate == nil || *t.Rate <= 0 {
 					return Value{}
 				}
@@ -148,7 +149,7 @@ func flightFigures() []Figure {
 			Meaning: "number of times that completed `stm` operations restarted because of a conflict; only with `stm` operations"},
 		{Name: "retries-per-op", Column: "retries_per_operation", Unit: measure.Ratio, Direction: LowerIsBetter, Requires: stmWrites, MissingReason: "no transaction completed",
 			Meaning: "`retries` / `operations`",
-			readValue: ratio(func(t *Trial) (float64, uint64) {
+			readValue: ratio(func(t *record.Trial) (float64, uint64) {
 				if t.Retries == nil {
 					return 0, 0
 				}
@@ -168,7 +169,7 @@ func flightFigures() []Figure {
 			Meaning: "closed loop: time-averaged number of clients that were pausing because the store had refused an operation"},
 		{Name: "fairness", Field: "by_client.fairness", Column: "fairness", Unit: measure.Ratio, Direction: HigherIsBetter, Requires: closedLoop, MissingReason: "it has no record of its clients",
 			Meaning: "closed loop: Jain's fairness index of the number of operations that each client completed. It is 1 if all clients completed the same number, and k/n if k of n clients completed the same number and the other clients none. Only operations that were due in the window are included",
-			readValue: func(t *Trial) Value {
+			readValue: func(t *record.Trial) Value {
 				if t.ByClient == nil || t.ByClient.FairnessIndex == nil {
 					return Value{}
 				}
@@ -194,9 +195,9 @@ func connectionFigures() []Figure {
 		{Name: "late-responses", Field: "late_responses", Title: "late responses", IntervalKey: "late_responses", Unit: measure.Number, Direction: LowerIsBetter, Total: due,
 			Meaning: "responses that arrived in the window after their operation had timed out, which shows that the operation was slow, not lost. They occur with stores that respond in order, such as ZooKeeper. No response arrives if the request was cancelled or the connection was replaced"},
 		{Name: "lost-members", Unit: measure.Number, Direction: LowerIsBetter, Total: due, Column: "lost_members", Meaning: "number of members that were lost during the trial; the list `lost_members` has their names",
-			readValue: func(t *Trial) Value { return Value{Number: float64(len(t.LostMembers)), Known: true} }},
+			readValue: func(t *record.Trial) Value { return Value{Number: float64(len(t.LostMembers)), Known: true} }},
 		{Name: "leader-changes", Field: "leader_changes", Unit: measure.Number, Total: due,
-			Meaning: "leader changes in the window, according to the times in events.jsonl", readValue: func(t *Trial) Value { return Value{Number: float64(max(t.TermChanges, 0)), Known: true} }},
+			Meaning: "leader changes in the window, according to the times in events.jsonl", readValue: func(t *record.Trial) Value { return Value{Number: float64(max(t.TermChanges, 0)), Known: true} }},
 		{Name: "held-clients", Field: "held_clients", Unit: measure.Number, Direction: LowerIsBetter,
 			Meaning: "clients of a closed loop that still waited for a response from the old member after the load had moved to another member; 0 in an open loop"},
 		{Name: "held-longest", Field: "held_longest_ns", Unit: measure.Nanoseconds, Direction: LowerIsBetter,
@@ -225,7 +226,7 @@ func costFigures() []Figure {
 			Meaning: "CPU time spent collecting the process and machine samples in machines.csv, summed over all machines. The part spent on the generator's machine is also in `client_cpu_seconds`. Absent if the system does not report CPU time"},
 		{Name: "sampling-share", Column: "sampling_cpu_share", Unit: measure.Share, Direction: LowerIsBetter, MissingReason: "the CPU time spent collecting samples is unknown",
 			Meaning: "`sampling_cpu_seconds` / `seconds`: mean number of CPUs used to collect the samples",
-			readValue: func(t *Trial) Value {
+			readValue: func(t *record.Trial) Value {
 				if t.SamplingCPUSeconds == nil || t.Seconds <= 0 {
 					return Value{}
 				}
@@ -283,12 +284,12 @@ func disturbanceFigures() []Figure {
 
 // toLast returns a figure about the time until the last of all watchers has received the event of a
 // write.
-func toLast(name, title string, figure func(*Times) measure.Figure) Figure {
+func toLast(name, title string, figure func(*record.Times) measure.Figure) Figure {
 	return Figure{
 		Name: name, Column: strings.ReplaceAll(name, "-", "_") + "_ns", Title: title, Unit: measure.Nanoseconds, Direction: LowerIsBetter,
 		Requires: watchers, MissingReason: "not every watcher watches every written key",
 		Meaning: "time from when a write was due until all watchers had received its event; absent unless each watcher watches every written key",
-		readValue: func(t *Trial) Value {
+		readValue: func(t *record.Trial) Value {
 			if t.Watch == nil || t.Watch.ToLastWatcher == nil {
 				return Value{Unit: measure.Nanoseconds}
 			}
@@ -329,8 +330,8 @@ func watchFigures() []Figure {
 		}
 	}
 	return append(all,
-		toLast("watch-last-p50", "last p50", func(t *Times) measure.Figure { return t.Percentile(50) }),
-		toLast("watch-last-p99", "last p99", func(t *Times) measure.Figure { return t.Percentile(99) }),
-		toLast("watch-last-max", "last max", func(t *Times) measure.Figure { return t.Max }),
+		toLast("watch-last-p50", "last p50", func(t *record.Times) measure.Figure { return t.Percentile(50) }),
+		toLast("watch-last-p99", "last p99", func(t *record.Times) measure.Figure { return t.Percentile(99) }),
+		toLast("watch-last-max", "last max", func(t *record.Times) measure.Figure { return t.Max }),
 	)
 }

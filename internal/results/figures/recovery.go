@@ -1,20 +1,14 @@
-package record
+package figures
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
@@ -26,10 +20,10 @@ const (
 	deviationFactor   = 1.5
 )
 
-// computeRecovery reads slots.jsonl in the trial's folder, and sets the recovery of all faults that
-// were injected. It adds one sentence about the outages of each kind of fault to the trial's notes.
-// If it returns an error, the recovery is unknown.
-func (t *Trial) computeRecovery(dir string) error {
+// computeRecovery sets the recovery of all faults that were injected, and adds one sentence about
+// the outages of each kind of fault to the trial's notes. If it returns an error, the recovery is
+// unknown.
+func computeRecovery(t *record.Trial, c *measure.WindowTimeline) error {
 	for i := range t.Faults {
 		if at := t.Faults[i].BeganAt; at != nil && *at < 0 {
 			return fmt.Errorf("fault %d began before the window", i+1)
@@ -38,36 +32,20 @@ func (t *Trial) computeRecovery(dir string) error {
 	if len(t.Faults) > fault.MaxFaults {
 		return fmt.Errorf("the trial has more than %d faults", fault.MaxFaults)
 	}
-	c, err := readSlots(dir, filepath.Join(t.Folder, slotsFile))
-	if err != nil {
-		return err
-	}
 	seconds := float64(len(c.P99))
 	if seconds < math.Floor(t.Seconds) {
 		return fmt.Errorf("it describes %.0f of the %.0f seconds of the window", seconds, math.Floor(t.Seconds))
 	}
 	window := min(t.Seconds, seconds)
 	findOutages(t.Faults, &c.Completed, window)
-	findRecovery(t.Faults, c, window, t.Open(), t.memberName)
-	t.Notes, t.RecoveryKnown = append(t.Notes, OutageSentences(t.Faults)...), true
+	findRecovery(t.Faults, c, window, t.Open(), func(number uint64) string { return memberName(t, number) })
+	t.Notes, t.RecoveryKnown = append(t.Notes, record.OutageSentences(t.Faults)...), true
 	return nil
-}
-
-// readRecovery computes the recovery of a trial with faults. It returns a sentence if this fails.
-// It returns "" if slots.jsonl is missing, because Open has already reported this.
-func (t *Trial) readRecovery(dir string) (problem string) {
-	if countInjected(t.Faults) == 0 {
-		return ""
-	}
-	if err := t.computeRecovery(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		problem = fmt.Sprintf("Cannot compute the recovery after faults from %s: %v.", filepath.Join(t.Folder, slotsFile), err)
-	}
-	return problem
 }
 
 // memberName returns the name of the member with the given number. It returns "" if the number is 0
 // or not known.
-func (t *Trial) memberName(number uint64) string {
+func memberName(t *record.Trial, number uint64) string {
 	for i := range t.ByMember {
 		if m := &t.ByMember[i]; number != 0 && uint64(m.ID) == number {
 			return m.Name
@@ -76,58 +54,9 @@ func (t *Trial) memberName(number uint64) string {
 	return ""
 }
 
-// minSlotsLine and maxSlotsLine are limits for the length of a line in slots.jsonl, in bytes. Real
-// lines are longer than minSlotsLine, because each contains a set of milliseconds, and shorter than
-// maxSlotsLine, because the lists in a second are limited. maxSlotsMemory limits the memory for the
-// whole window, in bytes. It suffices for a load of four days on three members.
-const (
-	minSlotsLine   = 250
-	maxSlotsLine   = 4 << 20
-	maxSlotsMemory = 1 << 30
-)
-
-// readSlots reads slots.jsonl in a run directory. It ignores an incomplete last line. It returns an
-// error unless the lines describe the seconds 0, 1, 2 and so on.
-func readSlots(dir, path string) (*measure.WindowTimeline, error) {
-	f, err := files.OpenIn(dir, path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	return parseSlots(f)
-}
-
-// parseSlots parses the contents of slots.jsonl. It keeps only one line of the text in memory.
-func parseSlots(r io.Reader) (*measure.WindowTimeline, error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxSlotsLine)
-	lines.Split(completeLine)
-	c := &measure.WindowTimeline{}
-	for n := 0; lines.Scan(); n++ {
-		var s measure.WindowSecond
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			return nil, fmt.Errorf("cannot read line %d: %w", n+1, err)
-		}
-		switch {
-		case s.Index != n:
-			return nil, fmt.Errorf("line %d describes second %d instead of second %d", n+1, s.Index, n)
-		case len(lines.Bytes()) < minSlotsLine: // a file of short lines would need far more memory than disk space
-			return nil, fmt.Errorf("line %d is too short", n+1)
-		}
-		c.Add(&s)
-		if c.EstimateMemory() > maxSlotsMemory {
-			return nil, fmt.Errorf("its first %d lines already need more than %d MiB of memory", n+1, maxSlotsMemory>>20)
-		}
-	}
-	if err := lines.Err(); !errors.Is(err, bufio.ErrTooLong) {
-		return c, err
-	}
-	return nil, fmt.Errorf("a line is longer than %d MiB", maxSlotsLine>>20)
-}
-
 // findOutages sets the outages of all faults that were injected. window is the length of the window
 // in seconds.
-func findOutages(all []Fault, p *measure.Pulse, window float64) {
+func findOutages(all []record.Fault, p *measure.Pulse, window float64) {
 	ms := func(s float64) int { return int(s * 1000) }
 	since := 0.0 // end of the previous fault's effects
 	for i := range all {
@@ -152,7 +81,7 @@ func findOutages(all []Fault, p *measure.Pulse, window float64) {
 // findRecovery sets the recovery of all faults that were injected. It must be called after
 // findOutages. open reports whether the load is an open loop. The function `name` returns the name
 // of the member with the given number, or "" if the member has no name.
-func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
+func findRecovery(all []record.Fault, c *measure.WindowTimeline, window float64, open bool, name func(member uint64) string) {
 	since, unfinished := 0.0, false // unfinished: the previous outage had not ended when the next fault began
 	var injected []injectedFault
 	for i := range all {
@@ -168,7 +97,7 @@ func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 		injected, unfinished = append(injected, began), f.OutageUnfinished
 		f.ByPart = partOutages(c, since, *f.BeganAt, until, name)
 		f.Clients = clientOutages(c, since, *f.BeganAt, until)
-		f.findWatchEffects(c.WatchTimeline, since, until, window)
+		findWatchEffects(f, c.WatchTimeline, since, until, window)
 		if f.LongestGapBefore != nil {
 			ended := *f.BeganAt // end of the outage
 			if f.Outage != nil {
@@ -193,12 +122,12 @@ func findRecovery(all []Fault, c *measure.WindowTimeline, window float64, open b
 // effectsEnd returns the time at which the known effects of a fault and of the faults before it
 // ended. `since` is this time for the faults before it, and `until` is the time at which the next
 // fault began.
-func effectsEnd(f *Fault, p *measure.Pulse, since, until, window float64) float64 {
-	outageEnd := orZero(f.OutageStart) + orZero(f.Outage)
+func effectsEnd(f *record.Fault, p *measure.Pulse, since, until, window float64) float64 {
+	outageEnd := measure.OrZero(f.OutageStart) + measure.OrZero(f.Outage)
 	if !p.HasCompletion(int(*f.BeganAt*1000), int(until*1000)) {
 		outageEnd = until
 	}
-	return min(max(since, *f.BeganAt, outageEnd, orZero(f.HealedAt), orZero(f.RecoveredAt), orZero(f.ThroughputRecoveredAt)), window)
+	return min(max(since, *f.BeganAt, outageEnd, measure.OrZero(f.HealedAt), measure.OrZero(f.RecoveredAt), measure.OrZero(f.ThroughputRecoveredAt)), window)
 }
 
 const slotsPerSecond = measure.Slots
@@ -207,7 +136,7 @@ const slotsPerSecond = measure.Slots
 func slot(seconds float64) int { return int(math.Ceil(seconds*slotsPerSecond - 1e-9)) }
 
 // nextFaultTime returns the time at which the next injected fault began, or the end of the window.
-func nextFaultTime(all []Fault, i int, window float64) float64 {
+func nextFaultTime(all []record.Fault, i int, window float64) float64 {
 	for _, next := range all[i+1:] {
 		if next.Injected() {
 			return min(window, *next.BeganAt)
@@ -221,7 +150,7 @@ func nextFaultTime(all []Fault, i int, window float64) float64 {
 // affectedUntil: this is `began` if the previous outage had not ended by then, and `since`
 // otherwise.
 type injectedFault struct {
-	*Fault
+	*record.Fault
 	began, since, affectedUntil int
 }
 
@@ -315,9 +244,9 @@ func findP99Recovery(all []measure.Figure, since, began, until float64) (at floa
 }
 
 // partOutages returns the outages of single members and of single operations.
-func partOutages(c *measure.WindowTimeline, since, began, until float64, name func(uint64) string) (out []PartOutage) {
+func partOutages(c *measure.WindowTimeline, since, began, until float64, name func(uint64) string) (out []record.PartOutage) {
 	ms := func(s float64) int { return int(s * 1000) }
-	add := func(p PartOutage, pulse *measure.Pulse) {
+	add := func(p record.PartOutage, pulse *measure.Pulse) {
 		if !pulse.HasCompletion(ms(since), ms(began)) {
 			return
 		}
@@ -329,25 +258,25 @@ func partOutages(c *measure.WindowTimeline, since, began, until float64, name fu
 	}
 	for member, pulse := range c.Members {
 		if known := name(member); known != "" {
-			add(PartOutage{Member: known}, pulse)
+			add(record.PartOutage{Member: known}, pulse)
 		}
 	}
 	for asked, pulse := range c.Operations {
-		if p := (PartOutage{Operation: asked.Kind.String()}); len(c.Operations) > 1 {
+		if p := (record.PartOutage{Operation: asked.Kind.String()}); len(c.Operations) > 1 {
 			if asked.Kind.Reads() {
 				p.Consistency = asked.Consistency.String()
 			}
 			add(p, pulse)
 		}
 	}
-	slices.SortFunc(out, func(a, b PartOutage) int {
+	slices.SortFunc(out, func(a, b record.PartOutage) int {
 		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Consistency, b.Consistency), cmp.Compare(a.Member, b.Member))
 	})
 	return out
 }
 
 // clientOutages summarizes the outages of single clients.
-func clientOutages(c *measure.WindowTimeline, since, began, until float64) *ClientOutages {
+func clientOutages(c *measure.WindowTimeline, since, began, until float64) *record.ClientOutages {
 	if c.Clients <= 0 || c.WaitsTruncated {
 		return nil
 	}
@@ -364,7 +293,7 @@ func clientOutages(c *measure.WindowTimeline, since, began, until float64) *Clie
 			}
 		}
 	}
-	out := &ClientOutages{Clients: max(c.Clients, len(longest))}
+	out := &record.ClientOutages{Clients: max(c.Clients, len(longest))}
 	lengths := make([]float64, 0, len(longest)) // the outages of all other clients are 0; a damaged file may contain a huge number of clients
 	for client, length := range longest {
 		if length <= before+1 {

@@ -1,9 +1,10 @@
-package record
+package figures
 
 import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // Watch events and expired leases are attributed to the fault during which they occurred. The first
@@ -73,8 +74,8 @@ func TestWatchRecovery(t *testing.T) {
 // A late event is attributed to the fault during which its write was sent, even if it arrives after
 // the next fault began.
 func TestLateEventsAreAttributedToTheirFault(t *testing.T) {
-	watched := func(began float64) *Fault {
-		return &Fault{BeganAt: &began, Recovery: Recovery{Watch: &WatchRecovery{}}}
+	watched := func(began float64) *record.Fault {
+		return &record.Fault{BeganAt: &began, Recovery: record.Recovery{Watch: &record.WatchRecovery{}}}
 	}
 	all := []injectedFault{{watched(2), 200, 0, 0}, {watched(6), 600, 400, 400}}
 	w := &measure.WatchTimeline{MaxDelays: make([]uint32, 1000), Late: []measure.WindowLateEvents{

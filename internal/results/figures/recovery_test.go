@@ -1,4 +1,4 @@
-package record
+package figures
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -56,14 +57,14 @@ func play(seed uint64, seconds int, rate func(ms, member int) float64, fails fun
 
 func never(int, int) (kv.Outcome, bool) { return 0, false }
 
-func (p *played) faults(open bool, all ...Fault) []Fault {
+func (p *played) faults(open bool, all ...record.Fault) []record.Fault {
 	findOutages(all, &p.course.Completed, float64(len(p.course.P99)))
 	findRecovery(all, &p.course, float64(len(p.course.P99)), open, func(m uint64) string { return []string{"", "m1", "m2"}[m] })
 	return all
 }
 
-func done(began, ready float64) Fault {
-	return Fault{Number: 1, Description: "pause leader for 1s", BeganAt: &began, HealedAt: &ready, RecoveredAt: &ready, Member: "m1", Role: "leader"}
+func done(began, ready float64) record.Fault {
+	return record.Fault{Number: 1, Description: "pause leader for 1s", BeganAt: &began, HealedAt: &ready, RecoveredAt: &ready, Member: "m1", Role: "leader"}
 }
 
 func isKnown(t *testing.T, what string, got *float64, want, tolerance float64) {
@@ -145,7 +146,7 @@ func TestFailuresDuringAFault(t *testing.T) {
 // failure after the start of the first fault counts exactly once.
 func TestFailuresAreAttributedToTheirFault(t *testing.T) {
 	begun := func() []injectedFault {
-		return []injectedFault{{&Fault{BeganAt: new(2.0)}, 200, 0, 0}, {&Fault{BeganAt: new(6.0)}, 600, 400, 400}, {&Fault{BeganAt: new(9.0)}, 900, 800, 900}}
+		return []injectedFault{{&record.Fault{BeganAt: new(2.0)}, 200, 0, 0}, {&record.Fault{BeganAt: new(6.0)}, 600, 400, 400}, {&record.Fault{BeganAt: new(9.0)}, 900, 800, 900}}
 	}
 	for _, tt := range []struct{ due, end, fault int }{
 		{100, 150, -1}, // before the first fault
@@ -247,22 +248,22 @@ func TestConsecutiveFaults(t *testing.T) {
 		}
 		return 2000
 	}, never)
-	undone := Fault{Number: 2, Description: "pause leader for 1s", Failure: "not"}
+	undone := record.Fault{Number: 2, Description: "pause leader for 1s", Failure: "not"}
 	all := p.faults(false, done(5, 7), undone, done(15, 16), done(28.9, 29.5))
 	isKnown(t, "the first outage", all[0].Outage, 1.5, 0.003)
 	isKnown(t, "the second", all[2].Outage, 0.4, 0.003)
 	if all[1].Outage != nil || all[1].LongestGapBefore != nil || !all[3].OutageUnfinished || all[3].ThroughputRecoveredAt != nil {
 		t.Errorf("they are %+v", all)
 	}
-	text := strings.Join(OutageSentences(all), "\n")
+	text := strings.Join(record.OutageSentences(all), "\n")
 	if want := "pause leader for 1s, 3 times: no operation completed for "; !strings.HasPrefix(text, want) || !strings.Contains(text, "1 outage had not ended") {
 		t.Errorf("the sentence is %q", text)
 	}
-	one := OutageSentences(all[:1])
+	one := record.OutageSentences(all[:1])
 	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s at 5 s: no operation completed for 1.5 s; the longest gap before the fault was ") || !strings.HasSuffix(one[0], "; all members responded and agreed on a leader again 2 s after the fault began") {
 		t.Errorf("one fault gives %q", one)
 	}
-	if none := OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was longer than the longest gap before the fault") {
+	if none := record.OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was longer than the longest gap before the fault") {
 		t.Errorf("no fault gives %q", none)
 	}
 }
@@ -271,13 +272,13 @@ func TestConsecutiveFaults(t *testing.T) {
 func TestEventsBelongToNearbyFaults(t *testing.T) {
 	never := done(20, 0)
 	never.RecoveredAt = nil
-	all := []Fault{done(5, 7), never}
+	all := []record.Fault{done(5, 7), never}
 	for at, want := range map[float64]bool{3.9: false, 4.1: true, 6: true, 7.9: true, 8.1: false, 18.9: false, 19.1: true, 900: true} {
-		if InFault(all, at) != want {
+		if record.InFault(all, at) != want {
 			t.Errorf("InFault at %v s is %v", at, !want)
 		}
 	}
-	if !OverlapsFault(all, 1, 4.5) || OverlapsFault(all, 8.5, 18) || !InRecoveredFault(all, 6) || InRecoveredFault(all, 30) {
+	if !record.OverlapsFault(all, 1, 4.5) || record.OverlapsFault(all, 8.5, 18) || !record.InRecoveredFault(all, 6) || record.InRecoveredFault(all, 30) {
 		t.Error("OverlapsFault or InRecoveredFault is wrong")
 	}
 }
@@ -295,12 +296,12 @@ func TestOutagesOfClients(t *testing.T) {
 		gap(3, 2500, 9000),                     // lasts beyond the next fault
 		gap(4, 4950, 7000), gap(0, -700, 2500), // the first is too short until the next fault, and the second begins before the window
 	}}
-	want := ClientOutages{Clients: 5, Median: 0, Worst: 2.5, UnfinishedOutages: 1}
+	want := record.ClientOutages{Clients: 5, Median: 0, Worst: 2.5, UnfinishedOutages: 1}
 	if got := clientOutages(c, 0, 2, 5); got == nil || *got != want {
 		t.Errorf("it is %+v, not %+v", got, want)
 	}
 	c.Waits[4].To = 4500
-	want = ClientOutages{Clients: 5, Median: 0, Worst: 2.2}
+	want = record.ClientOutages{Clients: 5, Median: 0, Worst: 2.2}
 	if got := clientOutages(c, 0, 2, 5); got == nil || *got != want {
 		t.Errorf("it is %+v, not %+v", got, want)
 	}
@@ -335,15 +336,15 @@ func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 	for _, s := range play(1, 10, rate, never).seconds {
 		must(t, tw.Second(s))
 	}
-	result := newPendingTrial(c, noon)
-	result.State, result.Seconds, result.Faults = Complete, 10, []Fault{done(4, 5)}
-	result.ByMember = []ByMember{{Name: "m1", ID: 1}, {Name: "m2", ID: 2}}
+	result := record.Trial{Schema: record.TrialSchema, State: record.Complete, Conditions: c, Started: noon, Seconds: 10}
+	result.Faults = []record.Fault{done(4, 5)}
+	result.ByMember = []record.ByMember{{Name: "m1", ID: 1}, {Name: "m2", ID: 2}}
 	must(t, tw.Finish(result))
-	must(t, w.Finish(Complete, "", noon))
-	if text := readFile(t, w.Dir(), runFile); strings.Contains(text, "outage") || !strings.Contains(text, `"recovered_seconds": 5`) {
+	must(t, w.Finish(record.Complete, "", noon))
+	if text := readFile(t, w.Dir(), "run.json"); strings.Contains(text, "outage") || !strings.Contains(text, `"recovered_seconds": 5`) {
 		t.Errorf("run.json contains %s", text)
 	}
-	path := filepath.Join(tw.Dir(), slotsFile)
+	path := filepath.Join(tw.Dir(), "slots.jsonl")
 	slots := readFile(t, path)
 	short := slots[:strings.LastIndex(slots[:len(slots)-1], "\n")]
 	for _, tt := range []struct {
@@ -362,11 +363,11 @@ func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 		if tt.contents == "missing" {
 			must(t, os.Remove(path))
 		} else {
-			must(t, os.WriteFile(path, []byte(tt.contents), fileMode))
+			must(t, os.WriteFile(path, []byte(tt.contents), 0o644))
 		}
-		run, err := Open(w.Dir())
+		run, err := record.Open(w.Dir())
 		must(t, err)
-		run.ReadEvents(w.Dir())
+		ReadEvents(run, w.Dir())
 		trial := &run.Trials[0]
 		f := &trial.Faults[0]
 		if (f.Outage != nil) != tt.known || (len(trial.Notes) == 1) != tt.known || tt.known && len(f.ByPart) != 4 {
@@ -381,12 +382,13 @@ func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 		}
 	}
 	// Outages in run.json are ignored, and impossible times are refused.
-	path = filepath.Join(w.Dir(), runFile)
+	must(t, os.WriteFile(path, []byte(slots), 0o644))
+	path = filepath.Join(w.Dir(), "run.json")
 	text := strings.Replace(readFile(t, path), `"recovered_seconds": 5`, `"recovered_seconds": 5, "outage_seconds": 9`, 1)
-	must(t, os.WriteFile(path, []byte(strings.Replace(text, `"began_seconds": 4`, `"began_seconds": -4`, 1)), fileMode))
-	run, err := Open(w.Dir())
+	must(t, os.WriteFile(path, []byte(strings.Replace(text, `"began_seconds": 4`, `"began_seconds": -4`, 1)), 0o644))
+	run, err := record.Open(w.Dir())
 	must(t, err)
-	run.ReadEvents(w.Dir())
+	ReadEvents(run, w.Dir())
 	if problems := strings.Join(run.Problems, "\n"); !strings.Contains(problems, "fault 1 began before the window") || run.Trials[0].Faults[0].Outage != nil || run.Trials[0].RecoveryKnown {
 		t.Errorf("the outage is %v, with the problems %q", orNaN(run.Trials[0].Faults[0].Outage), problems)
 	}

@@ -1,0 +1,44 @@
+package figures
+
+import "github.com/quorumbench/quorumbench/internal/results/record"
+
+// OpenWithEvents reads a run directory and the events of its trials.
+func OpenWithEvents(dir string) (*record.Run, error) {
+	run, err := record.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	ReadEvents(run, dir)
+	return run, nil
+}
+
+// OpenAll reads run directories and the events of their trials. It returns each run, and one run
+// that joins them all.
+func OpenAll(dirs []string) (runs []*record.Run, all *record.Run, err error) {
+	for _, dir := range dirs {
+		run, err := OpenWithEvents(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		runs = append(runs, run)
+	}
+	all, err = record.Join(runs)
+	return runs, all, err
+}
+
+// ReadEvents reads the files of all trials (Run.ReadTrialFiles), and computes the recovery after
+// faults from them. The run must have been opened from dir. ReadEvents adds a sentence to the run's
+// Problems for each error. It must be called only once, because it appends to Notes and Problems.
+func ReadEvents(r *record.Run, dir string) {
+	r.ReadTrialFiles(dir)
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		if t.Slots == nil {
+			continue
+		}
+		if err := computeRecovery(t, t.Slots); err != nil {
+			r.AddRecoveryProblem(t, err)
+		}
+		t.Slots = nil // it is large
+	}
+}
