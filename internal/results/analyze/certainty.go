@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -137,7 +138,7 @@ func certaintyOverRepeats(of Repeated, better figures.Direction, stopped bool) (
 }
 
 func certaintyWithinRun(t *record.Trial, f *figures.Figure) (c Certainty, ok bool) {
-	seconds := wholeSeconds(t)
+	seconds := samples.WholeSeconds(t)
 	within, ok := stats.MeanWithinRun(seconds, stats.Level)
 	if !ok {
 		return c, false

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -125,7 +126,7 @@ func TestServersAreSummedOverMembers(t *testing.T) {
 		row(14, "m1", 0.5, 10), row(14, "m2", 7.75, 20), // m1 was restarted
 		row(16, "m1", 99, 999),
 	}
-	in := Span{time.Unix(10, 0), time.Unix(15, 0)}
+	in := samples.Span{From: time.Unix(10, 0), To: time.Unix(15, 0)}
 	s := servers(rows, in)
 	if !s.CPU.Known || s.CPU.Number != 0.75 || !s.RSS.Known || s.RSS.Number != 180 {
 		t.Errorf("%+v", s)

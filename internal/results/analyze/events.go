@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -119,10 +120,10 @@ func EventsOf(t *record.Trial) WindowEvents {
 		return h
 	}
 	h.StrandedClients, h.LongestStranded = t.StrandedClients, time.Duration(t.LongestStrandedNS)
-	window := WindowOf(t)
+	window := samples.WindowOf(t)
 	events := eventsInSpan(dropPolledElections(combineSnapshotEvents(t.Events)), window)
 	h.Counted = selectCounted(events)
-	if len(h.Counted) == 0 && !hasFault(t) {
+	if len(h.Counted) == 0 && !samples.HasFault(t) {
 		return h
 	}
 	h.TooManyToList = slices.ContainsFunc(events, func(e record.Event) bool { return e.Count > 0 })
@@ -221,13 +222,13 @@ func (s *Stretch) isWorseThan(other *Stretch) bool {
 
 // longestGap returns the longest gap with the events in it, or nil if the gap is short or has no
 // events.
-func longestGap(t *record.Trial, window Span, events []record.Event) *Stretch {
+func longestGap(t *record.Trial, window samples.Span, events []record.Event) *Stretch {
 	length := time.Duration(t.LongestGap * 1e9)
 	if t.LongestGapAt == nil || length < notableGap {
 		return nil
 	}
 	from := window.From.Add(time.Duration(*t.LongestGapAt * 1e9))
-	return stretchWithEvents(t, events, Span{from, from.Add(length)}, Stretch{From: from, Length: length})
+	return stretchWithEvents(t, events, samples.Span{From: from, To: from.Add(length)}, Stretch{From: from, Length: length})
 }
 
 // slowestSecond returns the worst one-second interval with its events. It returns nil if no
@@ -243,8 +244,8 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 	if !worst.P99.Known {
 		waited = time.Second
 	}
-	in := Span{worst.Time, worst.Time.Add(time.Second + waited)}
-	if gap != nil && in.overlaps(Span{gap.From, gap.From.Add(gap.Length)}) {
+	in := samples.Span{From: worst.Time, To: worst.Time.Add(time.Second + waited)}
+	if gap != nil && in.Overlaps(samples.Span{From: gap.From, To: gap.From.Add(gap.Length)}) {
 		return nil
 	}
 	return stretchWithEvents(t, events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
@@ -257,7 +258,7 @@ const maxPerStretch = 4
 // stretchWithEvents returns the period `s` with the events that overlap `span`, in order of time.
 // It combines events of the same kind and member into one entry, and keeps only the most disturbing
 // entries. It returns nil if there are no events.
-func stretchWithEvents(t *record.Trial, events []record.Event, span Span, s Stretch) *Stretch {
+func stretchWithEvents(t *record.Trial, events []record.Event, span samples.Span, s Stretch) *Stretch {
 	type key struct {
 		member, kind string
 		counted      bool // counted events have no exact time
@@ -266,7 +267,7 @@ func stretchWithEvents(t *record.Trial, events []record.Event, span Span, s Stre
 	var order []*Events
 	for i := range events {
 		e := &events[i]
-		if !eventSpan(t, e).overlaps(span) {
+		if !eventSpan(t, e).Overlaps(span) {
 			continue
 		}
 		k := key{e.Member, e.Kind, e.Count > 0}
@@ -293,16 +294,16 @@ func stretchWithEvents(t *record.Trial, events []record.Event, span Span, s Stre
 
 // eventSpan returns the span of time that an event covers. An injected fault lasts until it was
 // healed, because the effects of the fault may appear after the signal that reports the fault.
-func eventSpan(t *record.Trial, e *record.Event) Span {
-	at := Span{e.Began(), e.Time}
+func eventSpan(t *record.Trial, e *record.Event) samples.Span {
+	at := samples.Span{From: e.Began(), To: e.Time}
 	if e.Kind != record.FaultBegan {
 		return at
 	}
 	for i := range t.Faults {
-		if f := &t.Faults[i]; f.Injected() && e.Time.Sub(TimeInWindow(t, *f.BeganAt)).Abs() < time.Millisecond {
-			at.To = WindowOf(t).To
+		if f := &t.Faults[i]; f.Injected() && e.Time.Sub(samples.TimeInWindow(t, *f.BeganAt)).Abs() < time.Millisecond {
+			at.To = samples.WindowOf(t).To
 			if f.HealedAt != nil {
-				at.To = TimeInWindow(t, *f.HealedAt)
+				at.To = samples.TimeInWindow(t, *f.HealedAt)
 			}
 		}
 	}
@@ -351,10 +352,10 @@ func worstSecond(rows []record.Row) *record.Row {
 }
 
 // eventsInSpan returns the events that overlap the span.
-func eventsInSpan(events []record.Event, span Span) []record.Event {
+func eventsInSpan(events []record.Event, span samples.Span) []record.Event {
 	var found []record.Event
 	for _, e := range events {
-		if (Span{e.Began(), e.Time}).overlaps(span) {
+		if (samples.Span{From: e.Began(), To: e.Time}).Overlaps(span) {
 			found = append(found, e)
 		}
 	}

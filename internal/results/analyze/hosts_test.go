@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -78,11 +79,11 @@ func TestClocksReportTheirUncertainty(t *testing.T) {
 func TestMachinesWithMembers(t *testing.T) {
 	trial := hostsTrial()
 	for machine, want := range map[string]bool{"machine": true, "machine a": true, "machine b": false, "machine c": false} {
-		if hasMembers(trial, machine) != want {
+		if samples.HasMembers(trial, machine) != want {
 			t.Errorf("%s has members: %v", machine, !want)
 		}
 	}
-	if unsaid := (&record.Trial{}); hasMembers(unsaid, "machine") || !hasMembers(unsaid, "machine a") {
+	if unsaid := (&record.Trial{}); samples.HasMembers(unsaid, "machine") || !samples.HasMembers(unsaid, "machine a") {
 		t.Error("another machine than the generator's has members")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -48,14 +49,14 @@ func operationWaits(t *record.Trial) (out []*Cause) {
 	} {
 		// If the trial had a fault, the fault may have caused some of these waits, and the record
 		// does not show which ones.
-		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !hasFault(t) {
+		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !samples.HasFault(t) {
 			out = append(out, causeIfExceeded(CauseLoad, "", share, limitWaiting,
 				fmt.Sprintf("%s of %s that became due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
 		}
 	}
 	// A client that does not share its connection waits only if the connection is lost, and a fault
 	// may close connections.
-	if share := t.ConnectionWaitShare(); share > record.MaxConnectionWaitShare && t.Clients > t.Connections && !hasFault(t) {
+	if share := t.ConnectionWaitShare(); share > record.MaxConnectionWaitShare && t.Clients > t.Connections && !samples.HasFault(t) {
 		out = append(out, causeIfExceeded(CauseLoad, "", share, record.MaxConnectionWaitShare,
 			fmt.Sprintf("operations spent %s of their response time waiting for a connection, because %s shared %s; use more connections",
 				text.Share(share), text.Plural(uint64(max(t.Clients, 0)), "client"), text.Plural(uint64(max(t.Connections, 0)), "connection"))))
@@ -82,10 +83,10 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 		return nil // with a single CPU, one busy thread fills the machine
 	}
 	used := map[string][]float64{} // CPUs used in each second, by row name
-	eachPair(t.Machines, WindowOf(t), func(s pair) {
-		here := s.later.Machine == "" || s.later.Machine == record.MachineName
-		if r := s.later; r.IsMember() && here || r.Name == record.MachineName {
-			used[r.Name] = append(used[r.Name], s.processors())
+	samples.EachPair(t.Machines, samples.WindowOf(t), func(s samples.Pair) {
+		here := s.Later.Machine == "" || s.Later.Machine == record.MachineName
+		if r := s.Later; r.IsMember() && here || r.Name == record.MachineName {
+			used[r.Name] = append(used[r.Name], s.Processors())
 		}
 	})
 	for _, name := range slices.Sorted(maps.Keys(used)) {
@@ -146,8 +147,8 @@ func pauses(t *record.Trial) (out []*Cause) {
 	if t.Opened == nil {
 		return nil
 	}
-	window := WindowOf(t)
-	own := slices.DeleteFunc(eventsInSpan(dropPolledElections(combineSnapshotEvents(t.Events)), window), func(e record.Event) bool { return overlapsFault(t, Span{e.Began(), e.Time}) })
+	window := samples.WindowOf(t)
+	own := slices.DeleteFunc(eventsInSpan(dropPolledElections(combineSnapshotEvents(t.Events)), window), func(e record.Event) bool { return samples.OverlapsFault(t, samples.Span{From: e.Began(), To: e.Time}) })
 	for _, all := range selectCounted(own) {
 		share := all.Total.Seconds() / (max(t.Seconds, 1e-9) * float64(max(t.Members, 1)))
 		what, ok := map[store.SignalKind]string{store.GCPause: "stopped for garbage collection", store.SlowFsync: "waited for slow log syncs"}[all.Kind]

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -45,27 +46,27 @@ func (t *total) add(figure string, v float64) {
 // their first rows.
 func totalsOf(t *record.Trial) (all []*total) {
 	byName := map[string]*total{}
-	eachPair(t.Machines, WindowOf(t), func(s pair) {
-		one := byName[s.later.Name]
+	samples.EachPair(t.Machines, samples.WindowOf(t), func(s samples.Pair) {
+		one := byName[s.Later.Name]
 		if one == nil {
-			one = &total{name: s.later.Name, sums: map[string]float64{}}
-			byName[s.later.Name] = one
+			one = &total{name: s.Later.Name, sums: map[string]float64{}}
+			byName[s.Later.Name] = one
 			all = append(all, one)
 		}
-		one.seconds += s.seconds
-		one.last = s.later
+		one.seconds += s.Seconds
+		one.last = s.Later
 		for figure, counter := range map[string]func(*record.MachineRow) float64{
-			"io": ioFull, "memory": memoryFull, "flushes": flushes, "flush time": flushTime,
-			"again": retransmitted, "segments": segments, "throttled": throttled, "cpu": (*record.MachineRow).CPU,
+			"io": samples.IOFull, "memory": samples.MemoryFull, "flushes": samples.Flushes, "flush time": samples.FlushTime,
+			"again": samples.Retransmitted, "segments": samples.Segments, "throttled": samples.Throttled, "cpu": (*record.MachineRow).CPU,
 		} {
-			one.add(figure, s.increase(counter))
+			one.add(figure, s.Increase(counter))
 		}
-		if cores := s.cores(); cores != nil {
+		if cores := s.Cores(); cores != nil {
 			if len(one.cores) != len(cores) {
 				one.cores = make([]float64, len(cores))
 			}
 			for i, share := range cores {
-				one.cores[i] += share * s.seconds
+				one.cores[i] += share * s.Seconds
 			}
 		}
 	})
@@ -83,9 +84,9 @@ func machineTotals(t *record.Trial) (out []*Cause) {
 			continue
 		}
 		switch kind := record.KindOf(one.name); {
-		case kind == record.WholeMachineRow && hasMembers(t, one.name):
+		case kind == record.WholeMachineRow && samples.HasMembers(t, one.name):
 			out = append(out, wholeMachine(t, one, all)...)
-		case kind == record.DiskRow && writes(t) && hasMembers(t, cmp.Or(one.last.Machine, record.MachineName)):
+		case kind == record.DiskRow && writes(t) && samples.HasMembers(t, cmp.Or(one.last.Machine, record.MachineName)):
 			out = append(out, slowFlushes(one))
 		case kind == record.MemberRow:
 			out = append(out, memberLimits(one, processorsOf(t, all, one))...)

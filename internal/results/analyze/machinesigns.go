@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -15,7 +16,7 @@ import (
 // stopped or delayed.
 type sign struct {
 	kind        record.RowKind
-	value       func(pair) float64
+	value       func(samples.Pair) float64
 	minReported float64 // smallest value that is reported
 	// describe describes the figure and its usual value. For a member, the caller puts the member's
 	// name in front of this text.
@@ -23,25 +24,25 @@ type sign struct {
 }
 
 var signs = []sign{
-	{record.WholeMachineRow, perSecondOf(ioFull), 0.25, func(name string, v, usual float64) string {
+	{record.WholeMachineRow, samples.PerSecondOf(samples.IOFull), 0.25, func(name string, v, usual float64) string {
 		return fmt.Sprintf("all tasks on %s waited for disks %s of the time (usually %s)", machineName(name), percentText(v), percentText(usual))
 	}},
-	{record.WholeMachineRow, perSecondOf(memoryFull), 0.1, func(name string, v, usual float64) string {
+	{record.WholeMachineRow, samples.PerSecondOf(samples.MemoryFull), 0.1, func(name string, v, usual float64) string {
 		return fmt.Sprintf("all tasks on %s waited for memory %s of the time (usually %s)", machineName(name), percentText(v), percentText(usual))
 	}},
-	{record.DiskRow, perSecondOf(queue), 2, func(name string, v, usual float64) string {
+	{record.DiskRow, samples.PerSecondOf(samples.Queue), 2, func(name string, v, usual float64) string {
 		return fmt.Sprintf("%s had %.2g requests queued on average (usually %.2g)", name, v, usual)
 	}},
-	{record.DiskRow, func(s pair) float64 { return s.mean(flushTime, flushes) }, 0.02, func(name string, v, usual float64) string {
+	{record.DiskRow, func(s samples.Pair) float64 { return s.Mean(samples.FlushTime, samples.Flushes) }, 0.02, func(name string, v, usual float64) string {
 		return fmt.Sprintf("flushes of %s took %s on average (usually %s)", name, durationText(DurationOf(v)), durationText(DurationOf(usual)))
 	}},
-	{record.MemberRow, perSecondOf(retransmitted), 3, func(_ string, v, usual float64) string {
+	{record.MemberRow, samples.PerSecondOf(samples.Retransmitted), 3, func(_ string, v, usual float64) string {
 		return fmt.Sprintf("retransmitted %.0f TCP segments per second (usually %.2g)", v, usual)
 	}},
-	{record.MemberRow, perSecondOf(throttled), 0.1, func(_ string, v, usual float64) string {
+	{record.MemberRow, samples.PerSecondOf(samples.Throttled), 0.1, func(_ string, v, usual float64) string {
 		return fmt.Sprintf("was paused by its CPU quota for %.2g s of CPU time per second (usually %.2g)", v, usual)
 	}},
-	{record.MemberRow, perSecondOf(majorFaults), 50, func(_ string, v, usual float64) string {
+	{record.MemberRow, samples.PerSecondOf(samples.MajorFaults), 50, func(_ string, v, usual float64) string {
 		return fmt.Sprintf("read %.0f pages of its memory per second from disk (usually %.2g)", v, usual)
 	}},
 }
@@ -59,20 +60,20 @@ func machineName(name string) string {
 
 // machineSigns reports what was unusual in the span: a machine that was fully used or had to wait,
 // a member that was stopped, or another program that used much CPU time.
-func machineSigns(t *record.Trial, span Span, add func(member, text string)) {
+func machineSigns(t *record.Trial, span samples.Span, add func(member, text string)) {
 	if t.Machine == nil {
 		return
 	}
-	steps := map[string][]pair{}
+	steps := map[string][]samples.Pair{}
 	var names []string
-	eachPair(t.Machines, Span{t.Opened.Add(-time.Second), span.To.Add(24 * time.Hour)}, func(s pair) {
-		names = AppendNew(names, s.later.Name)
-		steps[s.later.Name] = append(steps[s.later.Name], s)
+	samples.EachPair(t.Machines, samples.Span{From: t.Opened.Add(-time.Second), To: span.To.Add(24 * time.Hour)}, func(s samples.Pair) {
+		names = AppendNew(names, s.Later.Name)
+		steps[s.Later.Name] = append(steps[s.Later.Name], s)
 	})
 	slices.Sort(names)
 	for _, name := range names {
 		all := steps[name]
-		least, most, normal, ok := summarizeFigure(all, span, pair.processors)
+		least, most, normal, ok := summarizeFigure(all, span, samples.Pair.Processors)
 		cpus := float64(t.Machine.CPUs)
 		kind := record.KindOf(name)
 		switch {
@@ -103,7 +104,7 @@ func machineSigns(t *record.Trial, span Span, add func(member, text string)) {
 
 // summarizeFigure returns the minimum and maximum of a figure in a span, and the median of the
 // figure over all pairs of rows.
-func summarizeFigure(all []pair, span Span, value func(pair) float64) (least, most, usual float64, ok bool) {
+func summarizeFigure(all []samples.Pair, span samples.Span, value func(samples.Pair) float64) (least, most, usual float64, ok bool) {
 	var values []float64
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, s := range all {
@@ -112,7 +113,7 @@ func summarizeFigure(all []pair, span Span, value func(pair) float64) (least, mo
 			continue
 		}
 		values = append(values, v)
-		if at := s.middle(); (Span{at, at}).overlaps(span) {
+		if at := s.Middle(); (samples.Span{From: at, To: at}).Overlaps(span) {
 			least, most = min(least, v), max(most, v)
 		}
 	}
@@ -123,8 +124,8 @@ func summarizeFigure(all []pair, span Span, value func(pair) float64) (least, mo
 const minProgramCPU = 0.25
 
 // programSigns reports other programs that used much more CPU time in the span than on average.
-func programSigns(t *record.Trial, span Span, add func(member, text string)) {
-	window := WindowOf(t)
+func programSigns(t *record.Trial, span samples.Span, add func(member, text string)) {
+	window := samples.WindowOf(t)
 	total, most := map[string]float64{}, map[string]float64{}
 	var names []string
 	for i := range t.Machines {
@@ -132,9 +133,9 @@ func programSigns(t *record.Trial, span Span, add func(member, text string)) {
 		if r.Kind() != record.ProgramRow || !(r.Processors > 0) {
 			continue
 		}
-		total[r.Name] += r.Processors * window.overlapSeconds(Span{r.Since(), r.Time})
+		total[r.Name] += r.Processors * window.OverlapSeconds(samples.Span{From: r.Since(), To: r.Time})
 		at := r.Since().Add(r.Time.Sub(r.Since()) / 2)
-		if (Span{at, at}).overlaps(span) {
+		if (samples.Span{From: at, To: at}).Overlaps(span) {
 			names = AppendNew(names, r.Name)
 			most[r.Name] = max(most[r.Name], r.Processors)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -72,7 +73,7 @@ type machinePanel struct {
 	// The function `addLines` computes the figures from a pair of rows. It calls the function
 	// `line` once for each line of the chart. The name of the line is the name of the row, followed
 	// by the suffix. The value NaN means that the figure is unknown.
-	addLines func(s pair, line func(suffix string, v float64))
+	addLines func(s samples.Pair, line func(suffix string, v float64))
 	// minHighest is the value that a line must reach at least once in order to be drawn. This limit
 	// omits charts that explain nothing.
 	minHighest float64
@@ -80,9 +81,9 @@ type machinePanel struct {
 
 // singleLine returns a function for the field machinePanel.addLines. The chart then has one line
 // for each row name of the given kinds.
-func singleLine(value func(pair) float64, kinds ...record.RowKind) func(pair, func(string, float64)) {
-	return func(s pair, line func(string, float64)) {
-		if slices.Contains(kinds, s.later.Kind()) {
+func singleLine(value func(samples.Pair) float64, kinds ...record.RowKind) func(samples.Pair, func(string, float64)) {
+	return func(s samples.Pair, line func(string, float64)) {
+		if slices.Contains(kinds, s.Later.Kind()) {
 			line("", value(s))
 		}
 	}
@@ -90,71 +91,60 @@ func singleLine(value func(pair) float64, kinds ...record.RowKind) func(pair, fu
 
 // percent returns a function for a counter that counts seconds. The function converts the increase
 // of the counter to a percentage of the elapsed time.
-func percent(counter func(*record.MachineRow) float64) func(pair) float64 {
-	return func(s pair) float64 { return 100 * s.rate(counter) }
+func percent(counter func(*record.MachineRow) float64) func(samples.Pair) float64 {
+	return func(s samples.Pair) float64 { return 100 * s.Rate(counter) }
 }
 
 // figureAtTime returns a function that returns the figure in the later row of a pair.
-func figureAtTime(figure func(*record.MachineRow) float64) func(pair) float64 {
-	return func(s pair) float64 { return figure(s.later) }
-}
-
-// perSecondOf returns a function that returns the counter's increase per second.
-func perSecondOf(counter func(*record.MachineRow) float64) func(pair) float64 {
-	return func(s pair) float64 { return s.rate(counter) }
-}
-
-// hasNetwork reports whether a row has network counters.
-func hasNetwork(r *record.MachineRow) bool {
-	kind := r.Kind()
-	return kind == record.WholeMachineRow || kind == record.NetworkRow
+func figureAtTime(figure func(*record.MachineRow) float64) func(samples.Pair) float64 {
+	return func(s samples.Pair) float64 { return figure(s.Later) }
 }
 
 // network adds the lines for a machine's network, or for a host's network if it is recorded in
 // separate rows.
-func network(s pair, line func(suffix string, v float64)) {
-	if !hasNetwork(s.later) {
+func network(s samples.Pair, line func(suffix string, v float64)) {
+	if !samples.HasNetwork(s.Later) {
 		return
 	}
-	line(", received", s.rate(func(r *record.MachineRow) float64 { return r.Received }))
-	line(", sent", s.rate(func(r *record.MachineRow) float64 { return r.Sent }))
-	line(", loopback", s.rate(func(r *record.MachineRow) float64 { return r.Loopback }))
+	line(", received", s.Rate(func(r *record.MachineRow) float64 { return r.Received }))
+	line(", sent", s.Rate(func(r *record.MachineRow) float64 { return r.Sent }))
+	line(", loopback", s.Rate(func(r *record.MachineRow) float64 { return r.Loopback }))
 }
 
 // pressure adds lines that show what a machine's tasks were stalled for: CPUs, disks or memory.
-func pressure(s pair, line func(suffix string, v float64)) {
-	if s.later.Kind() != record.WholeMachineRow {
+func pressure(s samples.Pair, line func(suffix string, v float64)) {
+	if s.Later.Kind() != record.WholeMachineRow {
 		return
 	}
 	line(", some for a CPU", percent(func(r *record.MachineRow) float64 { return r.CPUStalled })(s))
 	line(", some for disks", percent(func(r *record.MachineRow) float64 { return r.IOStalled })(s))
-	line(", all for disks", percent(ioFull)(s))
+	line(", all for disks", percent(samples.IOFull)(s))
 	line(", some for memory", percent(func(r *record.MachineRow) float64 { return r.MemoryStalled })(s))
 }
 
 // coreLines adds a line for the busiest CPU and a line for the least busy CPU.
-func coreLines(s pair, line func(suffix string, v float64)) {
-	if all := s.cores(); len(all) > 1 {
+func coreLines(s samples.Pair, line func(suffix string, v float64)) {
+	if all := s.Cores(); len(all) > 1 {
 		line(", busiest", 100*slices.Max(all))
 		line(", least busy", 100*slices.Min(all))
 	}
 }
 
 var machinePanels = []machinePanel{
-	{"processors", "CPUs in use", measure.Number, singleLine(pair.processors, record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
+	{"processors", "CPUs in use", measure.Number, singleLine(samples.Pair.Processors, record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
 	{"cores", "Busiest and least busy CPU of the machine, percent of the time", measure.Number, coreLines, 0},
 	{"programs", "Other programs: CPUs in use", measure.Number, nil, 0.05},
 	{"pressure", "Time for which tasks of the machine were stalled, percent of the time", measure.Number, pressure, 1},
-	{"throttled", "CPUs withheld by quotas", measure.Number, singleLine(perSecondOf(throttled), record.MemberRow, record.GeneratorRow), 0.001},
+	{"throttled", "CPUs withheld by quotas", measure.Number, singleLine(samples.PerSecondOf(samples.Throttled), record.MemberRow, record.GeneratorRow), 0.001},
 	{"memory", "Resident memory", measure.Bytes, singleLine(figureAtTime(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
-	{"major-faults", "Major page faults per second", measure.Number, singleLine(perSecondOf(majorFaults), record.MemberRow), 1},
+	{"major-faults", "Major page faults per second", measure.Number, singleLine(samples.PerSecondOf(samples.MajorFaults), record.MemberRow), 1},
 	{"data-folder", "Data folder on disk", measure.Bytes, singleLine(figureAtTime(func(r *record.MachineRow) float64 { return r.FolderBytes }), record.MemberRow), 0},
-	{"disk-written", "Written to disk per second", measure.Bytes, singleLine(perSecondOf((*record.MachineRow).DiskWritten), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
-	{"disk-read", "Read from disk per second", measure.Bytes, singleLine(perSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
-	{"disk-queue", "Mean disk queue length", measure.Number, singleLine(perSecondOf(queue), record.DiskRow), 0.05},
-	{"disk-flush", "Mean flush time of a disk", measure.Nanoseconds, singleLine(func(s pair) float64 { return 1e9 * s.mean(flushTime, flushes) }, record.DiskRow), 1e5},
+	{"disk-written", "Written to disk per second", measure.Bytes, singleLine(samples.PerSecondOf((*record.MachineRow).DiskWritten), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
+	{"disk-read", "Read from disk per second", measure.Bytes, singleLine(samples.PerSecondOf((*record.MachineRow).DiskRead), record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
+	{"disk-queue", "Mean disk queue length", measure.Number, singleLine(samples.PerSecondOf(samples.Queue), record.DiskRow), 0.05},
+	{"disk-flush", "Mean flush time of a disk", measure.Nanoseconds, singleLine(func(s samples.Pair) float64 { return 1e9 * s.Mean(samples.FlushTime, samples.Flushes) }, record.DiskRow), 1e5},
 	{"network", "Network traffic of the machine per second", measure.Bytes, network, 0},
-	{"retransmitted", "Retransmitted TCP segments per second", measure.Number, singleLine(perSecondOf(retransmitted), record.MemberRow, record.WholeMachineRow, record.NetworkRow), 1},
+	{"retransmitted", "Retransmitted TCP segments per second", measure.Number, singleLine(samples.PerSecondOf(samples.Retransmitted), record.MemberRow, record.WholeMachineRow, record.NetworkRow), 1},
 	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, singleLine(figureAtTime(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
 }
 
@@ -172,18 +162,18 @@ func (o *OverTime) addMachines() {
 		all[i].grid = g
 	}
 	traffic := linesByName{grid: g}
-	var s pair
+	var s samples.Pair
 	var panel int
-	add := func(suffix string, v float64) { all[panel].add(s.later.Name+suffix, s.earlier.Time, s.later.Time, v) }
-	eachPair(o.Trial.Machines, allTime, func(next pair) {
+	add := func(suffix string, v float64) { all[panel].add(s.Later.Name+suffix, s.Earlier.Time, s.Later.Time, v) }
+	samples.EachPair(o.Trial.Machines, samples.AllTime(), func(next samples.Pair) {
 		s = next
 		for panel = range machinePanels {
 			if of := machinePanels[panel].addLines; of != nil {
 				of(s, add)
 			}
 		}
-		if hasNetwork(s.later) {
-			traffic.add(s.later.Name, s.earlier.Time, s.later.Time, s.rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
+		if samples.HasNetwork(s.Later) {
+			traffic.add(s.Later.Name, s.Earlier.Time, s.Later.Time, s.Rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
 		}
 	})
 	for i := range o.Trial.Machines { // rows of other programs contain no counters

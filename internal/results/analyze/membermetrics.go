@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -63,9 +64,9 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	var answers []*record.StoreRow
 	var connects []time.Duration
 	everAsked := false
-	window := Span{}
+	window := samples.Span{}
 	if t.Opened != nil {
-		window = WindowOf(t)
+		window = samples.WindowOf(t)
 	}
 	for i := range t.Stores {
 		r := &t.Stores[i]
@@ -79,8 +80,8 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 		case r.Metrics != nil:
 			answers, m.UnreadReason = append(answers, r), ""
 		}
-		asked := Span{r.Time.Add(-r.ResponseTime - r.ConnectTime), r.Time}
-		if t.Opened == nil || !asked.overlaps(window) || overlapsFault(t, asked) {
+		asked := samples.Span{From: r.Time.Add(-r.ResponseTime - r.ConnectTime), To: r.Time}
+		if t.Opened == nil || !asked.Overlaps(window) || samples.OverlapsFault(t, asked) {
 			continue
 		}
 		if m.count(r); r.ConnectFailure == "" && r.ConnectTime > 0 {
@@ -98,10 +99,10 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 		return m
 	}
 	first, last := nearestRow(answers, window.From), nearestRow(answers, window.To)
-	near := Span{first.Time, last.Time}
+	near := samples.Span{From: first.Time, To: last.Time}
 	if near.From.Before(near.To) && !window.From.After(near.From.Add(windowMargin)) && !near.To.After(window.To.Add(windowMargin)) {
 		m.Seconds, m.Metrics = near.To.Sub(near.From).Seconds(), last.Metrics.Since(first.Metrics)
-		if hasFault(t) {
+		if samples.HasFault(t) {
 			m.Seconds, m.Metrics = outsideFaults(t, answers, near)
 		}
 	}
@@ -127,11 +128,11 @@ func (m *MemberMetrics) count(r *record.StoreRow) {
 
 // outsideFaults returns a member's metrics for the parts of a span in which no fault was injected,
 // and the total length of these parts in seconds.
-func outsideFaults(t *record.Trial, responses []*record.StoreRow, span Span) (seconds float64, sum store.Sample) {
+func outsideFaults(t *record.Trial, responses []*record.StoreRow, span samples.Span) (seconds float64, sum store.Sample) {
 	for i, r := range responses[min(1, len(responses)):] {
 		before := responses[i]
-		between := Span{before.Time, r.Time}
-		if before.Time.Before(span.From) || r.Time.After(span.To) || overlapsFault(t, between) {
+		between := samples.Span{From: before.Time, To: r.Time}
+		if before.Time.Before(span.From) || r.Time.After(span.To) || samples.OverlapsFault(t, between) {
 			continue
 		}
 		if sum == nil {
@@ -139,7 +140,7 @@ func outsideFaults(t *record.Trial, responses []*record.StoreRow, span Span) (se
 		}
 		seconds += between.To.Sub(between.From).Seconds()
 		for metric, reading := range r.Metrics.Since(before.Metrics) {
-			if metric == store.PeerRoundTripSeconds && overlapsFault(t, Span{*t.Opened, between.To}) {
+			if metric == store.PeerRoundTripSeconds && samples.OverlapsFault(t, samples.Span{From: *t.Opened, To: between.To}) {
 				continue // the round trip may be a mean over minutes that include the fault
 			}
 			if !metric.Gauge() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -73,26 +74,26 @@ func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 	if err != nil {
 		return Servers{}, err
 	}
-	s := servers(rows, WindowOf(t))
+	s := servers(rows, samples.WindowOf(t))
 	s.overWindow(t, rows)
-	s.Processes = serverSeconds(rows, WindowOf(t))
+	s.Processes = serverSeconds(rows, samples.WindowOf(t))
 	s.ByKey = serverKeys(rows, keys)
 	return s, nil
 }
 
 // servers computes the maxima over the rows in a span.
-func servers(rows []record.MachineRow, span Span) Servers {
+func servers(rows []record.MachineRow, span samples.Span) Servers {
 	type use struct{ cpu, rss float64 }
 	var s Servers
 	// by member, so that each member counts only once per second
 	seconds := map[time.Time]map[string]use{}
-	eachPair(rows, span, func(of pair) {
-		if r := of.later; r.IsMember() {
+	samples.EachPair(rows, span, func(of samples.Pair) {
+		if r := of.Later; r.IsMember() {
 			at := r.Time.Truncate(time.Second)
 			if seconds[at] == nil {
 				seconds[at] = map[string]use{}
 			}
-			seconds[at][r.Name] = use{of.processors(), r.RSS}
+			seconds[at][r.Name] = use{of.Processors(), r.RSS}
 		}
 	})
 	most := func(maximum *figures.Value, v float64, unit measure.Unit) {
@@ -113,15 +114,15 @@ func servers(rows []record.MachineRow, span Span) Servers {
 
 // overWindow adds the totals over the window.
 func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
-	in := WindowOf(t)
+	in := samples.WindowOf(t)
 	byName, folders := map[string][]*record.MachineRow{}, map[string]float64{}
 	for i := range rows {
 		r := &rows[i]
 		member := r.Kind() == record.MemberRow
-		if member || r.Kind() == record.WholeMachineRow && hasMembers(t, r.Name) {
+		if member || r.Kind() == record.WholeMachineRow && samples.HasMembers(t, r.Name) {
 			byName[r.Name] = append(byName[r.Name], r)
 		}
-		if member && !math.IsNaN(r.FolderBytes) && !r.Time.After(in.To.Add(MaxEdgeDistance)) {
+		if member && !math.IsNaN(r.FolderBytes) && !r.Time.After(in.To.Add(samples.MaxEdgeDistance)) {
 			folders[r.Name] = r.FolderBytes
 		}
 	}
@@ -153,11 +154,11 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 // not read every time (to reduce the load). If the span starts or ends between two rows, the
 // counter is interpolated linearly. The increase is NaN if the counter is missing at the start or
 // end of the span and no row outside the span has it.
-func CounterIncrease(rows []*record.MachineRow, span Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
+func CounterIncrease(rows []*record.MachineRow, span samples.Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
 	var last *record.MachineRow // the latest row in which the counter is present
 	missing, reaches := false, false
 	for _, r := range rows {
-		if r.Time.After(span.From.Add(-MaxEdgeDistance)) && !r.Time.After(span.To.Add(MaxEdgeDistance)) {
+		if r.Time.After(span.From.Add(-samples.MaxEdgeDistance)) && !r.Time.After(span.To.Add(samples.MaxEdgeDistance)) {
 			sampled = true
 		}
 		if math.IsNaN(counter(r)) {
@@ -167,73 +168,67 @@ func CounterIncrease(rows []*record.MachineRow, span Span, counter func(*record.
 		}
 		switch {
 		case last == nil:
-			missing = missing && r.Time.After(span.From.Add(MaxEdgeDistance))
+			missing = missing && r.Time.After(span.From.Add(samples.MaxEdgeDistance))
 		case r.Continues(last):
-			of := pair{last, r, r.Time.Sub(last.Time).Seconds()}
-			sum += of.increase(counter) * span.overlapShare(last.Time, r.Time)
+			of := samples.Pair{Earlier: last, Later: r, Seconds: r.Time.Sub(last.Time).Seconds()}
+			sum += of.Increase(counter) * span.OverlapShare(last.Time, r.Time)
 		}
 		last, reaches = r, true
 	}
-	if missing || last == nil || !reaches && last.Time.Before(span.To.Add(-MaxEdgeDistance)) {
+	if missing || last == nil || !reaches && last.Time.Before(span.To.Add(-samples.MaxEdgeDistance)) {
 		return math.NaN(), sampled
 	}
 	return sum, sampled
 }
 
-// overlapShare returns the share of the time from a to b that is in the span. The time b must be
-// later than a.
-func (s Span) overlapShare(a, b time.Time) float64 {
-	return s.overlapSeconds(Span{a, b}) / b.Sub(a).Seconds()
-}
-
 // serverSeconds combines the rows of processes with the rows of their machines for each second.
-func serverSeconds(rows []record.MachineRow, span Span) (all []ServerSeconds) {
+func serverSeconds(rows []record.MachineRow, span samples.Span) (all []ServerSeconds) {
 	type processSecond struct {
 		name string
 		unix int64
 	}
-	machines := map[processSecond]pair{}
-	eachPair(rows, span, func(of pair) {
-		if hasNetwork(of.later) {
-			machines[processSecond{of.later.Name, of.later.Time.Unix()}] = of
+	machines := map[processSecond]samples.Pair{}
+	samples.EachPair(rows, span, func(of samples.Pair) {
+		if samples.HasNetwork(of.Later) {
+			machines[processSecond{of.Later.Name, of.Later.Time.Unix()}] = of
 		}
 	})
-	eachPair(rows, span, func(of pair) {
-		kind := of.later.Kind()
+	samples.EachPair(rows, span, func(of samples.Pair) {
+		kind := of.Later.Kind()
 		if kind != record.MemberRow && kind != record.GeneratorRow {
 			return
 		}
-		i := slices.IndexFunc(all, func(s ServerSeconds) bool { return s.Name == of.later.Name })
+		i := slices.IndexFunc(all, func(s ServerSeconds) bool { return s.Name == of.Later.Name })
 		if i < 0 {
 			i = len(all)
-			all = append(all, ServerSeconds{Name: of.later.Name, Generator: kind == record.GeneratorRow})
+			all = append(all, ServerSeconds{Name: of.Later.Name, Generator: kind == record.GeneratorRow})
 		}
-		name := of.later.Machine
-		row := func(name string) pair {
-			if p, ok := machines[processSecond{name, of.later.Time.Unix()}]; ok {
+		name := of.Later.Machine
+		row := func(name string) samples.Pair {
+			if p, ok := machines[processSecond{name, of.Later.Time.Unix()}]; ok {
 				return p
 			}
-			none := record.NewMachineRow(of.later.Time, name)
-			return pair{none, none, 1}
+			none := record.NewMachineRow(of.Later.Time, name)
+			return samples.Pair{Earlier: none, Later: none, Seconds: 1}
 		}
-		all[i].Rows = append(all[i].Rows, serverSecond(of, row(name), row(cmp.Or(of.later.Network, name))))
+		all[i].Rows = append(all[i].Rows, serverSecond(of, row(name), row(cmp.Or(of.Later.Network, name))))
 	})
 	return all
 }
 
-func serverSecond(process, machine, network pair) ServerSecond {
+func serverSecond(process, machine, network samples.Pair) ServerSecond {
 	return ServerSecond{
-		Process: *process.later, Machine: *machine.later, Percent: 100 * process.processors(),
-		Reads:           machine.increase(func(r *record.MachineRow) float64 { return r.DiskReads }),
-		Writes:          machine.increase(func(r *record.MachineRow) float64 { return r.DiskWrites }),
-		ReadSectors:     machine.increase(func(r *record.MachineRow) float64 { return r.ReadSectors }),
-		WrittenSectors:  machine.increase(func(r *record.MachineRow) float64 { return r.WrittenSectors }),
-		ReadBytes:       process.increase(func(r *record.MachineRow) float64 { return r.ReadBytes }),
-		WriteBytes:      process.increase(func(r *record.MachineRow) float64 { return r.WriteBytes }),
-		Received:        network.increase(func(r *record.MachineRow) float64 { return r.Received }),
-		ReceivedPackets: network.increase(func(r *record.MachineRow) float64 { return r.ReceivedPackets }),
-		Sent:            network.increase(func(r *record.MachineRow) float64 { return r.Sent }),
-		SentPackets:     network.increase(func(r *record.MachineRow) float64 { return r.SentPackets }),
+		Process: *process.Later, Machine: *machine.Later, Percent: 100 * process.Processors(),
+		Reads:           machine.Increase(func(r *record.MachineRow) float64 { return r.DiskReads }),
+		Writes:          machine.Increase(func(r *record.MachineRow) float64 { return r.DiskWrites }),
+		ReadSectors:     machine.Increase(func(r *record.MachineRow) float64 { return r.ReadSectors }),
+		WrittenSectors:  machine.Increase(func(r *record.MachineRow) float64 { return r.WrittenSectors }),
+		ReadBytes:       process.Increase(func(r *record.MachineRow) float64 { return r.ReadBytes }),
+		WriteBytes:      process.Increase(func(r *record.MachineRow) float64 { return r.WriteBytes }),
+		Received:        network.Increase(func(r *record.MachineRow) float64 { return r.Received }),
+		ReceivedPackets: network.Increase(func(r *record.MachineRow) float64 { return r.ReceivedPackets }),
+		Sent:            network.Increase(func(r *record.MachineRow) float64 { return r.Sent }),
+		SentPackets:     network.Increase(func(r *record.MachineRow) float64 { return r.SentPackets }),
 	}
 }
 
@@ -251,8 +246,8 @@ func serverKeys(rows []record.MachineRow, keys []KeyRow) []ServerKeys {
 		k.all = append(k.all, ServerKeys{row.Keys, nan, nan, nan, nan, nan})
 	}
 	anything := func(_, _ *record.MachineRow) bool { return true }
-	eachMatchingPair(rows, allTime, anything, func(of pair) {
-		if of.later.IsMember() {
+	samples.EachMatchingPair(rows, samples.AllTime(), anything, func(of samples.Pair) {
+		if of.Later.IsMember() {
 			if i, ok := k.keyRowIndex(of); ok {
 				k.add(i, of)
 			}
@@ -287,33 +282,33 @@ type memorySum struct{ rss, samples float64 }
 // keyRowIndex returns the index of the KeyRow to which a member's resource use between two samples
 // belongs. It returns false if there is no such row, or if the use cannot be assigned to a single
 // row.
-func (k *usedByKeys) keyRowIndex(samples pair) (int, bool) {
+func (k *usedByKeys) keyRowIndex(interval samples.Pair) (int, bool) {
 	rowAt := func(at time.Time) int {
 		return sort.Search(len(k.keys), func(i int) bool { return k.keys[i].To.After(at) })
 	}
-	at := samples.middle()
-	i, last := rowAt(at), rowAt(samples.later.Time)
-	if samples.later.Follows(samples.earlier) {
+	at := interval.Middle()
+	i, last := rowAt(at), rowAt(interval.Later.Time)
+	if interval.Later.Follows(interval.Earlier) {
 		return i, i < len(k.keys) && !at.Before(k.keys[i].From)
 	}
 	// The samples have a gap. The use in the gap is assigned only if the whole gap is in one
 	// period.
-	i = rowAt(samples.earlier.Time)
-	if within := i == last && i < len(k.keys) && !samples.earlier.Time.Before(k.keys[i].From); within && samples.later.Continues(samples.earlier) {
+	i = rowAt(interval.Earlier.Time)
+	if within := i == last && i < len(k.keys) && !interval.Earlier.Time.Before(k.keys[i].From); within && interval.Later.Continues(interval.Earlier) {
 		return i, true
 	}
 	for ; i <= last && i < len(k.keys); i++ {
-		if k.keys[i].From.Before(samples.later.Time) {
-			k.unknown[i] = addToSet(k.unknown[i], samples.later.Name)
+		if k.keys[i].From.Before(interval.Later.Time) {
+			k.unknown[i] = addToSet(k.unknown[i], interval.Later.Name)
 		}
 	}
 	return 0, false
 }
 
 // add adds a member's use between two samples to the row with index i.
-func (k *usedByKeys) add(i int, samples pair) {
+func (k *usedByKeys) add(i int, interval samples.Pair) {
 	row, sum := &k.all[i], &k.memory[i]
-	if rss := samples.later.RSS / 1e6; !math.IsNaN(rss) {
+	if rss := interval.Later.RSS / 1e6; !math.IsNaN(rss) {
 		if sum.samples == 0 {
 			row.MinRSS, row.MaxRSS = rss, rss
 		}
@@ -325,10 +320,10 @@ func (k *usedByKeys) add(i int, samples pair) {
 	if k.io[i] == nil {
 		k.io[i] = map[string][2]float64{}
 	}
-	used := k.io[i][samples.later.Name]
-	used[0] += samples.increase(func(r *record.MachineRow) float64 { return r.ReadBytes })
-	used[1] += samples.increase(func(r *record.MachineRow) float64 { return r.WriteBytes })
-	k.io[i][samples.later.Name] = used
+	used := k.io[i][interval.Later.Name]
+	used[0] += interval.Increase(func(r *record.MachineRow) float64 { return r.ReadBytes })
+	used[1] += interval.Increase(func(r *record.MachineRow) float64 { return r.WriteBytes })
+	k.io[i][interval.Later.Name] = used
 }
 
 // addToSet adds a name to a set and returns the set. The given set may be nil.

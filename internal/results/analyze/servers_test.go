@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -38,7 +39,7 @@ func twoMembers(t *testing.T) (*record.Trial, []record.MachineRow) {
 
 func TestServersOverTheWindow(t *testing.T) {
 	trial, rows := twoMembers(t)
-	s := servers(rows, WindowOf(trial))
+	s := servers(rows, samples.WindowOf(trial))
 	s.overWindow(trial, rows)
 	for what, c := range map[string]struct {
 		got  figures.Value
@@ -106,7 +107,7 @@ func TestCountersOfSomeRows(t *testing.T) {
 
 func TestServersBySecond(t *testing.T) {
 	trial, rows := twoMembers(t)
-	all := serverSeconds(rows, WindowOf(trial))
+	all := serverSeconds(rows, samples.WindowOf(trial))
 	if len(all) != 3 || all[0].Name != "m1" || len(all[0].Rows) != 10 || all[1].Name != "m2" || len(all[1].Rows) != 7 || !all[2].Generator {
 		t.Fatalf("%+v", all)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -25,9 +26,9 @@ func slowOutsideFaults(t *record.Trial) bool {
 	}
 	var tails []float64
 	done, seconds := uint64(0), 0.0
-	end := WindowOf(t).To
-	for _, r := range measuredRows(t) {
-		if overlapsFault(t, Span{r.Time, r.Time.Add(time.Second)}) {
+	end := samples.WindowOf(t).To
+	for _, r := range samples.MeasuredRows(t) {
+		if samples.OverlapsFault(t, samples.Span{From: r.Time, To: r.Time.Add(time.Second)}) {
 			continue
 		}
 		// the last row may cover only a part of a second
@@ -54,7 +55,7 @@ func IsSlow(t *record.Trial) bool {
 	if !HasFigures(t) || t.State == record.Interrupted {
 		return false
 	}
-	if hasFault(t) {
+	if samples.HasFault(t) {
 		return slowOutsideFaults(t)
 	}
 	p99 := t.ResponseTime.Percentile(99)

@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -58,7 +59,7 @@ func Spikes(t *record.Trial) []Spike {
 	if !CanFindSpikes(t) {
 		return nil
 	}
-	rows := measuredRows(t)
+	rows := samples.MeasuredRows(t)
 	j := newSpikeJudge(t, rows)
 	var found []Spike
 	for i := 0; i < len(rows); i++ {
@@ -90,7 +91,7 @@ func Spikes(t *record.Trial) []Spike {
 }
 
 // CanFindSpikes reports whether a trial is long enough (three seconds) to find spikes.
-func CanFindSpikes(t *record.Trial) bool { return len(measuredRows(t)) >= 3 && t.Opened != nil }
+func CanFindSpikes(t *record.Trial) bool { return len(samples.MeasuredRows(t)) >= 3 && t.Opened != nil }
 
 // spikeJudge holds the usual time and throughput of a trial, and decides which one-second intervals
 // are spikes.
@@ -170,7 +171,7 @@ func (s *Spike) findCoincidences(t *record.Trial, events []record.Event, members
 	if !s.Worst.Known {
 		wait = time.Second
 	}
-	in := Span{from.Add(-lookBackTime), from.Add(time.Duration(s.Seconds)*time.Second + min(wait, time.Minute))}
+	in := samples.Span{From: from.Add(-lookBackTime), To: from.Add(time.Duration(s.Seconds)*time.Second + min(wait, time.Minute))}
 	leader := leaderAt(t, in.To)
 	add := func(member, text string) {
 		s.Coincided = append(s.Coincided, Coincidence{member, member != "" && member == leader, text})
@@ -272,12 +273,12 @@ func reportsOf(t *record.Trial) (all []reports) {
 
 // memberSigns adds the unusual values that members reported in a span of time. Timer values below
 // `minTime` are ignored.
-func memberSigns(members []reports, span Span, minTime time.Duration, add func(member, words string)) {
+func memberSigns(members []reports, span samples.Span, minTime time.Duration, add func(member, words string)) {
 	for i := range members {
 		m := &members[i]
 		unanswered, slowest := 0, time.Duration(0)
 		for _, r := range m.rows {
-			if !(Span{r.Time.Add(-r.ResponseTime), r.Time}).overlaps(span) {
+			if !(samples.Span{From: r.Time.Add(-r.ResponseTime), To: r.Time}).Overlaps(span) {
 				continue
 			}
 			if slowest = max(slowest, r.ResponseTime); r.Failure != "" {
@@ -292,7 +293,7 @@ func memberSigns(members []reports, span Span, minTime time.Duration, add func(m
 		}
 		var inside []store.Sample
 		for i := 1; i < len(m.withResponse); i++ {
-			if last, r := m.withResponse[i-1], m.withResponse[i]; (Span{last.Time, r.Time}).overlaps(span) {
+			if last, r := m.withResponse[i-1], m.withResponse[i]; (samples.Span{From: last.Time, To: r.Time}).Overlaps(span) {
 				inside = append(inside, r.Metrics.Since(last.Metrics))
 			}
 		}

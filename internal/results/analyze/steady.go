@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -40,7 +41,7 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 	}
 	var repeats [][]float64
 	for _, t := range done {
-		repeats = append(repeats, wholeSeconds(t))
+		repeats = append(repeats, samples.WholeSeconds(t))
 	}
 	s, ok := stats.SteadyFrom(repeats)
 	if !ok || !s.WindowTooEarly {
@@ -52,7 +53,7 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 		if t.ActualWarmupSeconds != nil && (i == 0 || *t.ActualWarmupSeconds < l.Warmup) {
 			l.Warmup = *t.ActualWarmupSeconds
 		}
-		for _, row := range measuredRows(t) {
+		for _, row := range samples.MeasuredRows(t) {
 			switch {
 			case !row.P99.Known:
 			case row.Second < s.FirstSecond:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -77,13 +78,13 @@ func programsUsed(t *record.Trial) string {
 	if t.Opened == nil || t.Machine == nil || t.Machine.CPUs < 1 || t.Seconds <= 0 {
 		return ""
 	}
-	window := WindowOf(t)
+	window := samples.WindowOf(t)
 	total := map[string]float64{}
 	var names []string
 	for i := range t.Machines {
 		r := &t.Machines[i]
 		name, ok := record.GeneratorProgram(r.Name)
-		if seconds := window.overlapSeconds(Span{r.Since(), r.Time}); ok && r.Processors > 0 && seconds > 0 {
+		if seconds := window.OverlapSeconds(samples.Span{From: r.Since(), To: r.Time}); ok && r.Processors > 0 && seconds > 0 {
 			names = AppendNew(names, name)
 			total[name] += r.Processors * seconds / t.Seconds / float64(t.Machine.CPUs)
 		}

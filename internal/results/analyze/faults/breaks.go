@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
@@ -186,9 +187,9 @@ func secondsToLogEvent(t *record.Trial, f *record.Fault, ignored string, kinds .
 	if t.Opened == nil {
 		return nil
 	}
-	began, until := analyze.TimeInWindow(t, *f.BeganAt), nextFault(t, f)
+	began, until := samples.TimeInWindow(t, *f.BeganAt), nextFault(t, f)
 	if f.RecoveredAt != nil {
-		until = analyze.TimeInWindow(t, *f.RecoveredAt)
+		until = samples.TimeInWindow(t, *f.RecoveredAt)
 	}
 	var first *time.Time
 	for i := range t.Events {
@@ -206,10 +207,10 @@ func secondsToLogEvent(t *record.Trial, f *record.Fault, ignored string, kinds .
 
 // nextFault returns the start of the next fault, or the end of the window if there is none.
 func nextFault(t *record.Trial, f *record.Fault) time.Time {
-	until := analyze.WindowOf(t).To
+	until := samples.WindowOf(t).To
 	for i := range t.Faults {
-		if next := &t.Faults[i]; next.Injected() && *next.BeganAt > *f.BeganAt && analyze.TimeInWindow(t, *next.BeganAt).Before(until) {
-			until = analyze.TimeInWindow(t, *next.BeganAt)
+		if next := &t.Faults[i]; next.Injected() && *next.BeganAt > *f.BeganAt && samples.TimeInWindow(t, *next.BeganAt).Before(until) {
+			until = samples.TimeInWindow(t, *next.BeganAt)
 		}
 	}
 	return until
@@ -222,7 +223,7 @@ func secondsToServing(t *record.Trial, f *record.Fault) *float64 {
 	if t.Opened == nil {
 		return nil
 	}
-	began, until := analyze.TimeInWindow(t, *f.BeganAt), nextFault(t, f)
+	began, until := samples.TimeInWindow(t, *f.BeganAt), nextFault(t, f)
 	first := map[string]time.Time{}
 	for i := range t.Events {
 		e := &t.Events[i]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -39,7 +40,7 @@ func usedPoints(run *record.Run, f *CapacityFinding) (all []usedPoint) {
 func usedBy(run *record.Run, t *record.Trial) usedPoint {
 	nan := math.NaN()
 	p := usedPoint{rate: t.PerSecond, cpu: nan, syncing: nan, network: nan, memoryUsed: nan}
-	in := analyze.WindowOf(t)
+	in := samples.WindowOf(t)
 	seconds := in.To.Sub(in.From).Seconds()
 	byMember := map[string][]*record.MachineRow{}
 	var names []string
@@ -62,13 +63,13 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 		cpu[machine] += used((*record.MachineRow).CPU)
 		most := 0.0
 		for _, r := range rows {
-			if !r.Time.Before(in.From.Add(-analyze.MaxEdgeDistance)) && !r.Time.After(in.To.Add(analyze.MaxEdgeDistance)) && r.RSS > most {
+			if !r.Time.Before(in.From.Add(-samples.MaxEdgeDistance)) && !r.Time.After(in.To.Add(samples.MaxEdgeDistance)) && r.RSS > most {
 				most = r.RSS
 			}
 		}
 		rss[machine] += most
 		// include the warm-up, because its rate is the same
-		loaded := analyze.Span{From: in.From.Add(-t.Warmup), To: in.To}
+		loaded := samples.Span{From: in.From.Add(-t.Warmup), To: in.To}
 		p.network = larger(p.network, rareCounterRate(rows, loaded, func(r *record.MachineRow) float64 { return r.Received }))
 		p.network = larger(p.network, rareCounterRate(rows, loaded, func(r *record.MachineRow) float64 { return r.Sent }))
 	}
@@ -88,10 +89,10 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 // rareCounterRate returns the increase per second of a counter that is not read in every row. It
 // uses the first and the last row in the span that contain the counter. It returns NaN if there are
 // fewer than two such rows.
-func rareCounterRate(rows []*record.MachineRow, span analyze.Span, counter func(*record.MachineRow) float64) float64 {
+func rareCounterRate(rows []*record.MachineRow, span samples.Span, counter func(*record.MachineRow) float64) float64 {
 	var first, last *record.MachineRow
 	for _, r := range rows {
-		if math.IsNaN(counter(r)) || r.Time.Before(span.From.Add(-analyze.MaxEdgeDistance)) || r.Time.After(span.To.Add(analyze.MaxEdgeDistance)) {
+		if math.IsNaN(counter(r)) || r.Time.Before(span.From.Add(-samples.MaxEdgeDistance)) || r.Time.After(span.To.Add(samples.MaxEdgeDistance)) {
 			continue
 		}
 		if first == nil {

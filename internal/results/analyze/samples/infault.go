@@ -1,4 +1,4 @@
-package analyze
+package samples
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// hasFault reports whether a fault from the scenario was injected into the trial.
-func hasFault(t *record.Trial) bool {
+// HasFault reports whether a fault from the scenario was injected into the trial.
+func HasFault(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Faults, func(f record.Fault) bool { return f.Injected() })
 }
 
@@ -17,8 +17,8 @@ func TimeInWindow(t *record.Trial, seconds float64) time.Time {
 	return t.Opened.Add(time.Duration(seconds * 1e9))
 }
 
-// overlapsFault reports whether a span overlaps an injected fault, so that the fault may have
+// OverlapsFault reports whether a span overlaps an injected fault, so that the fault may have
 // caused what happened in the span.
-func overlapsFault(t *record.Trial, s Span) bool {
+func OverlapsFault(t *record.Trial, s Span) bool {
 	return t.Opened != nil && record.OverlapsFault(t.Faults, s.From.Sub(*t.Opened).Seconds(), s.To.Sub(*t.Opened).Seconds())
 }
