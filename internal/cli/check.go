@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -311,7 +311,7 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 	}
 	b := a.newBar(f.format, f.duration.Seconds(), " s")
 	err = a.check(ctx, f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
-		c := analyze.CheckPerf(t)
+		c := limits.CheckPerf(t)
 		return checkError(c.Pass, c.UndecidedReason != "", a.Report(f.format, report.PerfCheck(&c, load, f.verbose)))
 	})
 	if f.format == "text" {
@@ -391,8 +391,8 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 		if t.Opened != nil {
 			begin() // the load ended before its first progress report
 		}
-		c := analyze.CheckScale(t)
-		first := analyze.MemberCost{UnreadReason: "no member was queried"}
+		c := limits.CheckScale(t)
+		first := limits.MemberCost{UnreadReason: "no member was queried"}
 		if len(c.Members) > 0 {
 			first = c.Members[0]
 		}

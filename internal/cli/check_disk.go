@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -122,7 +122,7 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 	if result.Interrupted {
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the file has been removed")}
 	}
-	c := analyze.DiskCheck{
+	c := limits.DiskCheck{
 		Dir: dir, RecordBytes: w.RecordBytes, Records: result.Records, Seconds: result.Seconds,
 		FileSystem: result.FileSystem, Durable: result.Durable, Sync: result.Sync, WriteAndSync: result.WriteAndSync,
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -76,7 +76,7 @@ func (a *commandLine) checkMembers(ctx context.Context, f *checkFlags, rate floa
 	b := a.newBar(f.format, duration.Seconds(), " s")
 	b.requestNoun = "operations"
 	err = a.check(ctx, f, s, b, b.seconds, func(t *record.Trial) error {
-		c := analyze.CheckMembers(t)
+		c := limits.CheckMembers(t)
 		return checkError(c.Pass, false, a.Report(f.format, report.MembersCheck(&c)))
 	})
 	if f.format == "text" {

@@ -7,11 +7,12 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
 // doneIn returns a trial with the given number of completed operations in each second.
 func doneIn(perSecond ...float64) *record.Trial {
-	t := withP99(make([]float64, len(perSecond))...)
+	t := runs.TrialWithP99(make([]float64, len(perSecond))...)
 	sum := 0.0
 	for i, n := range perSecond {
 		t.Timeline[i].Done = uint64(n)

@@ -28,7 +28,7 @@ type ClassicPart struct {
 	Operations uint64 // number of successes and failures
 	// Times describes the times of the successes. It is nil if there were no successes.
 	Times *ClassicTimes
-	// percentiles over all operations, except the percentiles for which the sample is too small
+	// Percentiles over all operations, except the percentiles for which the sample is too small
 	Percentiles []ClassicPercentile
 	Errors      []ClassicError // in the order of the error kinds
 	Lost        uint64         // number of lost watch events

@@ -3,12 +3,13 @@ package analyze
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -44,7 +45,7 @@ type Stretch struct {
 // Events holds several events of one kind that are listed as one entry. All of them concern the
 // same member, except in WindowEvents.Counted.
 type Events struct {
-	Kind        stores.SignalKind
+	Kind        store.SignalKind
 	All         []*record.Event
 	Occurrences uint64
 	CountText   string // the number in words, such as "3 elections"; set only in WindowEvents.Counted
@@ -56,7 +57,8 @@ type Events struct {
 	RepeatsText, LongestRepeatText string
 }
 
-func (g *Events) add(e *record.Event) {
+// Add adds an event of the same kind.
+func (g *Events) Add(e *record.Event) {
 	g.All = append(g.All, e)
 	g.Occurrences += e.Occurrences()
 	g.Total += e.TotalDuration()
@@ -83,7 +85,7 @@ func (g *Events) FirstFew() (first []*record.Event, omitted int) {
 
 // countedKind is an event kind with its name in the singular and the plural.
 type countedKind struct {
-	signal           stores.SignalKind
+	signal           store.SignalKind
 	singular, plural string
 }
 
@@ -91,26 +93,36 @@ type countedKind struct {
 // output. Events of other kinds are reported only if they happened in a long gap or a slow
 // one-second interval.
 var counted = [...]countedKind{
-	{stores.Elected, "election", "elections"},
-	{stores.QuotaReached, "write above the space quota", "writes above the space quota"},
-	{stores.FullStateReceived, "full state transfer to a member", "full state transfers to members"},
-	{stores.SlowFsync, "slow log sync", "slow log syncs"},
-	{stores.SlowApply, "slow apply", "slow applies"},
-	{stores.SlowRead, "read that waited for the leader", "reads that waited for the leader"},
-	{stores.Overloaded, "late heartbeat", "late heartbeats"},
-	{stores.GCPause, "garbage collection pause", "garbage collection pauses"},
-	{stores.SnapshotDone, "snapshot", "snapshots"},
-	{stores.SnapshotSkipped, "skipped snapshot", "skipped snapshots"},
-	{stores.Compaction, "compaction", "compactions"},
-	{stores.Defragmentation, "defragmentation", "defragmentations"},
+	{store.Elected, "election", "elections"},
+	{store.QuotaReached, "write above the space quota", "writes above the space quota"},
+	{store.FullStateReceived, "full state transfer to a member", "full state transfers to members"},
+	{store.SlowFsync, "slow log sync", "slow log syncs"},
+	{store.SlowApply, "slow apply", "slow applies"},
+	{store.SlowRead, "read that waited for the leader", "reads that waited for the leader"},
+	{store.Overloaded, "late heartbeat", "late heartbeats"},
+	{store.GCPause, "garbage collection pause", "garbage collection pauses"},
+	{store.SnapshotDone, "snapshot", "snapshots"},
+	{store.SnapshotSkipped, "skipped snapshot", "skipped snapshots"},
+	{store.Compaction, "compaction", "compactions"},
+	{store.Defragmentation, "defragmentation", "defragmentations"},
+}
+
+// KindName returns the plural name of an event kind.
+func KindName(kind store.SignalKind) string {
+	for _, of := range counted {
+		if of.signal == kind {
+			return of.plural
+		}
+	}
+	return strings.ReplaceAll(string(kind), "_", " ")
 }
 
 // notableGap is the minimum length of a gap that is reported with its events.
 const notableGap = 100 * time.Millisecond
 
-// spike is the factor by which the p99 of a one-second interval must exceed the median interval's
+// SpikeFactor is the factor by which the p99 of a one-second interval must exceed the median interval's
 // p99 before the interval is reported with its events.
-const spike = 2
+const SpikeFactor = 2
 
 // EventsOf returns the events in a trial's window. The caller must have read the trial's events
 // (figures.ReadEvents).
@@ -121,8 +133,8 @@ func EventsOf(t *record.Trial) WindowEvents {
 	}
 	h.StrandedClients, h.LongestStranded = t.StrandedClients, time.Duration(t.LongestStrandedNS)
 	window := samples.WindowOf(t)
-	events := eventsInSpan(dropPolledElections(combineSnapshotEvents(t.Events)), window)
-	h.Counted = selectCounted(events)
+	events := EventsInSpan(DropPolledElections(CombineSnapshotEvents(t.Events)), window)
+	h.Counted = SelectCounted(events)
 	if len(h.Counted) == 0 && !samples.HasFault(t) {
 		return h
 	}
@@ -133,13 +145,13 @@ func EventsOf(t *record.Trial) WindowEvents {
 	return h
 }
 
-// selectCounted returns the events whose kinds are in the list `counted`, grouped by kind.
-func selectCounted(events []record.Event) (out []Events) {
+// SelectCounted returns the events whose kinds are in the list `counted`, grouped by kind.
+func SelectCounted(events []record.Event) (out []Events) {
 	for _, of := range counted {
 		all := Events{Kind: of.signal}
 		for i := range events {
 			if events[i].Kind == string(of.signal) {
-				all.add(&events[i])
+				all.Add(&events[i])
 			}
 		}
 		if all.Occurrences > 0 {
@@ -154,7 +166,7 @@ func selectCounted(events []record.Event) (out []Events) {
 // gap is the longest gap in any repeat, and the slowest one-second interval is the slowest in any
 // repeat.
 func EventsOfRow(r *Row) (all WindowEvents) {
-	in := map[stores.SignalKind][]*record.Trial{}
+	in := map[store.SignalKind][]*record.Trial{}
 	var held []*record.Trial
 	for _, t := range r.Done {
 		h := EventsOf(t)
@@ -203,7 +215,7 @@ func (h *WindowEvents) merge(g *Events, repeatText string) {
 	to := &h.Counted[i]
 	before := to.Longest
 	for _, e := range g.All {
-		to.add(e)
+		to.Add(e)
 	}
 	if to.Longest != before {
 		to.LongestRepeatText = repeatText
@@ -228,7 +240,7 @@ func longestGap(t *record.Trial, window samples.Span, events []record.Event) *St
 		return nil
 	}
 	from := window.From.Add(time.Duration(*t.LongestGapAt * 1e9))
-	return stretchWithEvents(t, events, samples.Span{From: from, To: from.Add(length)}, Stretch{From: from, Length: length})
+	return StretchWithEvents(t, events, samples.Span{From: from, To: from.Add(length)}, Stretch{From: from, Length: length})
 }
 
 // slowestSecond returns the worst one-second interval with its events. It returns nil if no
@@ -248,17 +260,17 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 	if gap != nil && in.Overlaps(samples.Span{From: gap.From, To: gap.From.Add(gap.Length)}) {
 		return nil
 	}
-	return stretchWithEvents(t, events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
+	return StretchWithEvents(t, events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
 }
 
 // maxPerStretch is the maximum number of entries (events or groups of events) that are listed for a
 // period.
 const maxPerStretch = 4
 
-// stretchWithEvents returns the period `s` with the events that overlap `span`, in order of time.
+// StretchWithEvents returns the period `s` with the events that overlap `span`, in order of time.
 // It combines events of the same kind and member into one entry, and keeps only the most disturbing
 // entries. It returns nil if there are no events.
-func stretchWithEvents(t *record.Trial, events []record.Event, span samples.Span, s Stretch) *Stretch {
+func StretchWithEvents(t *record.Trial, events []record.Event, span samples.Span, s Stretch) *Stretch {
 	type key struct {
 		member, kind string
 		counted      bool // counted events have no exact time
@@ -272,13 +284,13 @@ func stretchWithEvents(t *record.Trial, events []record.Event, span samples.Span
 		}
 		k := key{e.Member, e.Kind, e.Count > 0}
 		if groups[k] == nil {
-			groups[k] = &Events{Kind: stores.SignalKind(e.Kind)}
+			groups[k] = &Events{Kind: store.SignalKind(e.Kind)}
 			order = append(order, groups[k])
 		}
-		groups[k].add(e)
+		groups[k].Add(e)
 	}
 	slices.SortStableFunc(order, func(a, b *Events) int {
-		return cmp.Or(cmp.Compare(a.sortKey(), b.sortKey()), cmp.Compare(b.Total, a.Total))
+		return cmp.Or(cmp.Compare(a.SortKey(), b.SortKey()), cmp.Compare(b.Total, a.Total))
 	})
 	s.OmittedEvents = max(len(order)-maxPerStretch, 0)
 	order = order[:len(order)-s.OmittedEvents]
@@ -310,15 +322,15 @@ func eventSpan(t *record.Trial, e *record.Event) samples.Span {
 	return at
 }
 
-// sortKey returns the sort key of an entry; more disturbing events have lower keys. The lowest key
+// SortKey returns the sort key of an entry; more disturbing events have lower keys. The lowest key
 // is for events that affect the whole cluster, and for events that are not read from logs, such as
 // a lost member.
-func (g *Events) sortKey() int {
+func (g *Events) SortKey() int {
 	if g.Longest.Count > 0 {
 		return 2 // combined events have no exact time, so they may have happened outside the span
 	}
-	kinds := stores.SignalKinds()
-	if slices.Index(kinds, g.Kind) > slices.Index(kinds, stores.LeaderLost) {
+	kinds := store.SignalKinds()
+	if slices.Index(kinds, g.Kind) > slices.Index(kinds, store.LeaderLost) {
 		return 1 // entries with this key are then sorted by duration
 	}
 	return 0
@@ -345,14 +357,14 @@ func worstSecond(rows []record.Row) *record.Row {
 	}
 	slices.SortStableFunc(known, func(a, b *record.Row) int { return cmp.Compare(a.P99.NS, b.P99.NS) })
 	worst, middle := known[len(known)-1], known[len(known)/2]
-	if worst.P99.NS < spike*middle.P99.NS {
+	if worst.P99.NS < SpikeFactor*middle.P99.NS {
 		return nil
 	}
 	return worst
 }
 
-// eventsInSpan returns the events that overlap the span.
-func eventsInSpan(events []record.Event, span samples.Span) []record.Event {
+// EventsInSpan returns the events that overlap the span.
+func EventsInSpan(events []record.Event, span samples.Span) []record.Event {
 	var found []record.Event
 	for _, e := range events {
 		if (samples.Span{From: e.Began(), To: e.Time}).Overlaps(span) {
@@ -362,19 +374,19 @@ func eventsInSpan(events []record.Event, span samples.Span) []record.Event {
 	return found
 }
 
-// combineSnapshotEvents combines the start and end events of each snapshot. It drops the start
+// CombineSnapshotEvents combines the start and end events of each snapshot. It drops the start
 // event. If the log line of the end contains no duration, combineSnapshotEvents computes the
 // duration from the start event.
-func combineSnapshotEvents(events []record.Event) []record.Event {
+func CombineSnapshotEvents(events []record.Event) []record.Event {
 	begun := map[string]int{} // by member: the index of the start event in out
 	out := make([]record.Event, 0, len(events))
 	gone := map[int]bool{}
 	for _, e := range events {
 		if e.Count == 0 {
-			switch stores.SignalKind(e.Kind) {
-			case stores.SnapshotStarted:
+			switch store.SignalKind(e.Kind) {
+			case store.SnapshotStarted:
 				begun[e.Member] = len(out)
-			case stores.SnapshotDone:
+			case store.SnapshotDone:
 				if i, ok := begun[e.Member]; ok {
 					delete(begun, e.Member)
 					gone[i] = true
@@ -393,10 +405,10 @@ func combineSnapshotEvents(events []record.Event) []record.Event {
 	return kept
 }
 
-// dropPolledElections removes the elections that were found by polling, if the members' logs also
+// DropPolledElections removes the elections that were found by polling, if the members' logs also
 // report elections. So no election is counted twice.
-func dropPolledElections(events []record.Event) []record.Event {
-	elected := func(e record.Event) bool { return e.Kind == string(stores.Elected) }
+func DropPolledElections(events []record.Event) []record.Event {
+	elected := func(e record.Event) bool { return e.Kind == string(store.Elected) }
 	if !slices.ContainsFunc(events, func(e record.Event) bool { return elected(e) && e.Line != "" }) {
 		return events
 	}

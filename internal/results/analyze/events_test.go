@@ -3,35 +3,31 @@ package analyze
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
 const ms = time.Millisecond
 
-// memberEvent returns an event from a member's log. The event ended at noon plus `after`, and it
-// lasted for `took`.
-func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
-	return record.Event{Time: noon.Add(after), Kind: string(kind), Member: member, Duration: took, Line: "the log's"}
-}
-
 // The start and the end of a snapshot become one event, whose duration is the time between them.
 func TestSnapshotsArePaired(t *testing.T) {
 	events := []record.Event{
-		memberEvent(1*time.Second, "m1", stores.SnapshotStarted, 0),
-		memberEvent(1100*ms, "m2", stores.SnapshotStarted, 0),
-		memberEvent(1400*ms, "m1", stores.SnapshotDone, 0),
-		memberEvent(1500*ms, "m2", stores.SnapshotDone, 10*ms),
-		memberEvent(1600*ms, "m1", stores.SnapshotDone, 0),
-		memberEvent(1700*ms, "m1", stores.SnapshotStarted, 0),
+		runs.MemberEvent(1*time.Second, "m1", stores.SnapshotStarted, 0),
+		runs.MemberEvent(1100*ms, "m2", stores.SnapshotStarted, 0),
+		runs.MemberEvent(1400*ms, "m1", stores.SnapshotDone, 0),
+		runs.MemberEvent(1500*ms, "m2", stores.SnapshotDone, 10*ms),
+		runs.MemberEvent(1600*ms, "m1", stores.SnapshotDone, 0),
+		runs.MemberEvent(1700*ms, "m1", stores.SnapshotStarted, 0),
 	}
 	before := slices.Clone(events)
 	var took []time.Duration
-	for _, e := range combineSnapshotEvents(events) {
+	for _, e := range CombineSnapshotEvents(events) {
 		took = append(took, e.Duration)
 	}
 	if want := []time.Duration{400 * ms, 400 * ms, 0, 0}; !slices.Equal(took, want) || !slices.Equal(events, before) {
@@ -48,9 +44,9 @@ func TestGapAndSlowestSecondHaveTheirEvents(t *testing.T) {
 			P99: measure.Figure{NS: p99, Known: true}})
 	}
 	trial.Events = []record.Event{
-		memberEvent(-900*ms, "m1", stores.GCPause, 20*ms), // before the window
-		memberEvent(2100*ms, "m2", stores.ElectionStarted, 0), memberEvent(2110*ms, "m2", stores.Elected, 90*ms),
-		memberEvent(4500*ms, "m3", stores.GCPause, 80*ms), memberEvent(4700*ms, "m3", stores.GCPause, 30*ms),
+		runs.MemberEvent(-900*ms, "m1", stores.GCPause, 20*ms), // before the window
+		runs.MemberEvent(2100*ms, "m2", stores.ElectionStarted, 0), runs.MemberEvent(2110*ms, "m2", stores.Elected, 90*ms),
+		runs.MemberEvent(4500*ms, "m3", stores.GCPause, 80*ms), runs.MemberEvent(4700*ms, "m3", stores.GCPause, 30*ms),
 	}
 	h := EventsOf(trial)
 	if len(h.Counted) != 2 || h.Counted[0].Kind != stores.Elected || h.Counted[1].Occurrences != 2 || h.Counted[1].Total != 110*ms || h.TooManyToList {
@@ -70,5 +66,17 @@ func TestGapAndSlowestSecondHaveTheirEvents(t *testing.T) {
 	trial.Events = trial.Events[:1]
 	if h := EventsOf(trial); !reflect.DeepEqual(h, WindowEvents{}) {
 		t.Errorf("%+v", h)
+	}
+}
+
+// A fault that began just before the longest gap is listed with the gap.
+func TestFaultIsListedWithItsGap(t *testing.T) {
+	began := record.Fault{Number: 1, Description: "pause leader for 5s", Action: "pause", BeganAt: new(2.0), HealedAt: new(3.0), RecoveredAt: new(3.5), Member: "m1", Role: "leader"}
+	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 10, Counts: record.Counts{LongestGap: 1.2, LongestGapAt: new(2.002)}, WindowSummary: record.WindowSummary{Faults: []record.Fault{began}}}
+	trial.Events = []record.Event{{Time: noon.Add(2 * time.Second), Kind: record.FaultBegan, Member: "m1", Text: "fault 1: pause leader for 5s (m1, leader)"},
+		{Time: noon.Add(9 * time.Second), Kind: record.FaultBegan, Member: "m2", Text: "another"}}
+	h := EventsOf(trial)
+	if h.Gap == nil || len(h.Gap.Events) != 1 || !strings.Contains(h.Gap.Events[0].Longest.Text, "pause leader") {
+		t.Errorf("in the gap: %+v", h.Gap)
 	}
 }

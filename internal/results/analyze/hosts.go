@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -46,7 +47,7 @@ func clockOffset(r measure.ClockReading) string {
 	if r.AheadNS < 0 {
 		way = " behind"
 	}
-	return durationText(time.Duration(r.AheadNS).Abs()) + way
+	return text.Duration(math.Abs(float64(r.AheadNS))) + way
 }
 
 // hostProcesses describes which processes of a trial ran on a host.
@@ -90,7 +91,7 @@ func Clocks(all []*record.Trial) string {
 	if len(names) == 0 {
 		return ""
 	}
-	words := fmt.Sprintf("the clocks of %s differ by up to %s from the controller's clock, with an uncertainty of up to %s", text.Plural(uint64(len(names)), "host"), durationText(farthest), durationText(widest))
+	words := fmt.Sprintf("the clocks of %s differ by up to %s from the controller's clock, with an uncertainty of up to %s", text.Plural(uint64(len(names)), "host"), text.Duration(float64(farthest)), text.Duration(float64(widest)))
 	if len(names) > 1 && least != "" {
 		words += " (" + least + ")"
 	}

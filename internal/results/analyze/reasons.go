@@ -57,7 +57,7 @@ func (s *sentences) add(key, text string, t *record.Trial) {
 // applies.
 func (s *sentences) withTrials() []Sentence {
 	for i := range s.all {
-		s.all[i].Trials, s.all[i].Count = labelsOf(s.trials[i]), len(s.trials[i])
+		s.all[i].Trials, s.all[i].Count = RepeatLabels(s.trials[i]), len(s.trials[i])
 	}
 	return s.all
 }

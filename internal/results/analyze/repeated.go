@@ -71,12 +71,12 @@ func Median(all []figures.Value, better figures.Direction) figures.Value {
 	if len(all) == 0 || slices.ContainsFunc(all, unsupported) {
 		return figures.Value{}
 	}
-	return slices.SortedFunc(slices.Values(all), func(a, b figures.Value) int { return cmp.Compare(rank(a), rank(b)) })[medianPlace(len(all), better)]
+	return slices.SortedFunc(slices.Values(all), func(a, b figures.Value) int { return cmp.Compare(rank(a), rank(b)) })[MedianIndex(len(all), better)]
 }
 
-// medianPlace returns the index of the median of n sorted values. If n is even, it is the worse of
+// MedianIndex returns the index of the median of n sorted values. If n is even, it is the worse of
 // the two middle values.
-func medianPlace(n int, better figures.Direction) int {
+func MedianIndex(n int, better figures.Direction) int {
 	if better == figures.HigherIsBetter {
 		return (n - 1) / 2
 	}

@@ -1,6 +1,6 @@
-// Package analyze turns records into findings: tables of trials, bottlenecks, changes over time,
-// and thresholds. Its subpackages compare, faults and size produce other findings; they use the
-// rows, tables and events of this package. The package reads only the record and does not format
+// Package analyze turns records into findings: tables of trials, conditions, events and thresholds.
+// Its subpackages, such as limits, overtime, compare and faults, produce other findings; they use
+// the rows, tables and events of this package. The package reads only the record and does not format
 // output.
 package analyze
 
@@ -100,7 +100,7 @@ func (r *Row) RepeatsText(repeats []*record.Trial) string {
 		return fmt.Sprintf(" in all %d repeats", n)
 	case n == 1:
 		return fmt.Sprintf(" in repeat %d", repeats[0].Repeat)
-	case n > maxListedRepeats:
+	case n > MaxListedRepeats:
 		return fmt.Sprintf(" in %d of %d repeats", n, len(r.Trials))
 	}
 	var some []string
@@ -110,8 +110,8 @@ func (r *Row) RepeatsText(repeats []*record.Trial) string {
 	return fmt.Sprintf(" in repeats %s and %d", strings.Join(some, ", "), repeats[len(repeats)-1].Repeat)
 }
 
-// maxListedRepeats is the maximum number of repeats that are listed by number.
-const maxListedRepeats = 6
+// MaxListedRepeats is the maximum number of repeats that are listed by number.
+const MaxListedRepeats = 6
 
 // CombinedVerdict is the combined verdict of several trials: the worst state, and the numbers of
 // all broken rules. If a trial has no verdict, State is the state of that trial.
@@ -215,4 +215,23 @@ func ClusterOf(run *record.Run, t *record.Trial) record.Cluster {
 		}
 	}
 	return record.Cluster{}
+}
+
+// RepeatLabels returns the labels of the trials, in the order of first appearance. Several repeats of a
+// trial share one label, which contains the number of these repeats.
+func RepeatLabels(trials []*record.Trial) (all []string) {
+	repeats := map[string]int{}
+	for _, t := range trials {
+		repeats[t.Name]++
+	}
+	for _, t := range trials {
+		switch n := repeats[t.Name]; {
+		case n == 1:
+			all = append(all, Label(t))
+		case n > 1:
+			all = append(all, fmt.Sprintf("%s (%d repeats)", t.Name, n))
+		}
+		repeats[t.Name] = 0
+	}
+	return all
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -15,20 +16,20 @@ import (
 // incomplete.
 func TestSecondsAddUpToTheWindow(t *testing.T) {
 	settle.SkipUnderRace(t)
-	for seed, s := range []shape{
-		{seconds: 4, perSecond: 3000, idle: -1},
-		{seconds: 3.4, perSecond: 3000, failures: 0.02, idle: 1},
-		{seconds: 5.25, perSecond: 2000, failures: 0.5, open: true, idle: 0},
-		{seconds: 2, perSecond: 500, failures: 1, open: true, idle: -1},
-		{seconds: 0.2, perSecond: 900, idle: -1},
+	for seed, s := range []runs.Random{
+		{Seconds: 4, PerSecond: 3000, Idle: -1},
+		{Seconds: 3.4, PerSecond: 3000, Failures: 0.02, Idle: 1},
+		{Seconds: 5.25, PerSecond: 2000, Failures: 0.5, Open: true, Idle: 0},
+		{Seconds: 2, PerSecond: 500, Failures: 1, Open: true, Idle: -1},
+		{Seconds: 0.2, PerSecond: 900, Idle: -1},
 	} {
-		s.seed = uint64(seed)
+		s.Seed = uint64(seed)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m := s.record(t)
-			trial := &m.run.Trials[0]
-			want := m.service
-			if s.open {
-				want = m.response
+			m := s.Record(t)
+			trial := &m.Run.Trials[0]
+			want := m.Service
+			if s.Open {
+				want = m.Response
 			}
 			whole, keys, rates := measure.NewHistogram(), &Keys{}, Throughputs{}
 			var errors, done uint64
@@ -41,7 +42,7 @@ func TestSecondsAddUpToTheWindow(t *testing.T) {
 				if got := uint64(sec.Times.Total()) + sec.Errors; got != sec.Due {
 					t.Errorf("second %d: %d were due and %d ended", n, sec.Due, got)
 				}
-				if n == s.idle && (sec.Times.Total() > 0 || sec.Due != 0) {
+				if n == s.Idle && (sec.Times.Total() > 0 || sec.Due != 0) {
 					t.Error("an idle second has a latency")
 				}
 				n++
@@ -51,11 +52,11 @@ func TestSecondsAddUpToTheWindow(t *testing.T) {
 				rates.Add(sec)
 				return nil
 			}))
-			if !whole.Equals(want) || errors != m.failed || errors != trial.Errors || done != trial.Completed || math.Abs(length-s.seconds) > 1e-9 {
-				t.Errorf("merged: %d times of %d, %d errors of %d, %d done of %d, %v s of %v", whole.TotalCount(), want.TotalCount(), errors, m.failed, done, trial.Completed, length, s.seconds)
+			if !whole.Equals(want) || errors != m.Failed || errors != trial.Errors || done != trial.Completed || math.Abs(length-s.Seconds) > 1e-9 {
+				t.Errorf("merged: %d times of %d, %d errors of %d, %d done of %d, %v s of %v", whole.TotalCount(), want.TotalCount(), errors, m.Failed, done, trial.Completed, length, s.Seconds)
 			}
-			checkKeys(t, keys.Table(), uint64(want.TotalCount()), m.failed, want)
-			checkRates(t, rates, m.done, s.seconds)
+			checkKeys(t, keys.Table(), uint64(want.TotalCount()), m.Failed, want)
+			checkRates(t, rates, m.Done, s.Seconds)
 		})
 	}
 }
@@ -80,9 +81,9 @@ func checkRates(t *testing.T, got Throughputs, done []uint64, seconds float64) {
 
 // A second that was not recorded is missing, not 0.
 func TestMissingSeconds(t *testing.T) {
-	m := shape{seconds: 5, perSecond: 100, idle: -1, skip: []int{1, 2}}.record(t)
+	m := runs.Random{Seconds: 5, PerSecond: 100, Idle: -1, Skip: []int{1, 2}}.Record(t)
 	var missing []int
-	must(t, EachSecond(&m.run.Trials[0], func(s *Second) error {
+	must(t, EachSecond(&m.Run.Trials[0], func(s *Second) error {
 		if s.Missing {
 			missing = append(missing, s.Second)
 			if _, ok := s.PerSecond(); ok || s.Complete || s.Times.Total() != 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
 // twoMembers returns rows for two members on one machine over ten seconds. m2 was not sampled in
@@ -25,15 +26,15 @@ func twoMembers(t *testing.T) (*record.Trial, []record.MachineRow) {
 			r.ReadBytes, r.WriteBytes = 0, 4096*scale*s
 		}
 	}
-	sampledEach(trial, "m1", 10, process(1))
+	runs.AddRows(trial, "m1", 10, process(1))
 	first := len(trial.Machines)
-	sampledEach(trial, "m2", 10, process(2))
+	runs.AddRows(trial, "m2", 10, process(2))
 	trial.Machines = append(trial.Machines[:first+3], trial.Machines[first+5:]...)
-	sampledEach(trial, record.MachineName, 10, func(r *record.MachineRow, s float64) {
+	runs.AddRows(trial, record.MachineName, 10, func(r *record.MachineRow, s float64) {
 		r.User, r.System, r.Load1, r.DiskReads, r.DiskWrites, r.ReadSectors, r.WrittenSectors = s, 0, 1.5, 3*s, 50*s, 24*s, 400*s
 		r.Received, r.ReceivedPackets, r.Sent, r.SentPackets = 7*s, s, 8*s, s
 	})
-	sampledEach(trial, record.GeneratorName, 10, func(r *record.MachineRow, s float64) { r.User, r.System = s, 0 })
+	runs.AddRows(trial, record.GeneratorName, 10, func(r *record.MachineRow, s float64) { r.User, r.System = s, 0 })
 	return trial, trial.Machines
 }
 

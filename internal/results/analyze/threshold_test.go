@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -67,7 +68,7 @@ func TestParseThreshold(t *testing.T) {
 }
 
 // missedBy returns a sentence for each threshold that a record misses.
-func missedBy(t *testing.T, m *made, texts ...string) string {
+func missedBy(t *testing.T, m *runs.RandomRun, texts ...string) string {
 	t.Helper()
 	var all []Threshold
 	for _, text := range texts {
@@ -75,7 +76,7 @@ func missedBy(t *testing.T, m *made, texts ...string) string {
 		must(t, err)
 		all = append(all, th)
 	}
-	missed, err := CheckRun(all, m.run)
+	missed, err := CheckRun(all, m.Run)
 	must(t, err)
 	var lines []string
 	for _, x := range missed {
@@ -86,8 +87,8 @@ func missedBy(t *testing.T, m *made, texts ...string) string {
 
 func TestThresholdsOnARecord(t *testing.T) {
 	settle.SkipUnderRace(t)
-	m := shape{seed: 1, seconds: 8, perSecond: 30_000, failures: 0.005, idle: -1}.record(t)
-	trial := &m.run.Trials[0]
+	m := runs.Random{Seed: 1, Seconds: 8, PerSecond: 30_000, Failures: 0.005, Idle: -1}.Record(t)
+	trial := &m.Run.Trials[0]
 	// the generated data do not follow Little's law
 	trial.Verdict = verdict.Verdict{State: verdict.Suspect}
 	if got := missedBy(t, m, "p50>1us", "p90<10s", "ops>1", "errors<1%", "error-share<0.01", "gap<1s", "due>100", "put:seconds<=8", "success-p99.99<10s"); got != "" {
@@ -108,7 +109,7 @@ func TestThresholdsOnARecord(t *testing.T) {
 		}
 	}
 	// No result contains p99.99, so it is computed from the histograms.
-	want := measure.Percentile(m.response, 0, 99.99).NS
+	want := measure.Percentile(m.Response, 0, 99.99).NS
 	if got := missedBy(t, m, "success-p99.99<1us"); !strings.HasSuffix(got, " with "+text.Duration(want)) {
 		t.Errorf("%s, not %v", got, text.Duration(want))
 	}
@@ -126,8 +127,8 @@ func TestThresholdsOnARecord(t *testing.T) {
 // threshold is missed if even the largest possible effect of the disturbance does not explain the
 // value.
 func TestDisturbancesThatMayExplainAMiss(t *testing.T) {
-	m := shape{seed: 2, seconds: 4, perSecond: 1000, idle: -1}.record(t)
-	trial := &m.run.Trials[0]
+	m := runs.Random{Seed: 2, Seconds: 4, PerSecond: 1000, Idle: -1}.Record(t)
+	trial := &m.Run.Trials[0]
 	p99, ops := trial.ServiceTime.Percentile(99).NS, trial.PerSecond
 	below := func(share float64) string { return fmt.Sprintf("p99<%.0fns", p99*share) }
 	above := func(share float64) string { return fmt.Sprintf("ops>%f", ops*share) }
@@ -170,8 +171,8 @@ func TestDisturbancesThatMayExplainAMiss(t *testing.T) {
 func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 	settle.SkipUnderRace(t)
 	for _, open := range []bool{false, true} {
-		m := shape{seed: 9, seconds: 3, perSecond: 9000, failures: 0.01, idle: -1, open: open}.record(t)
-		trial := &m.run.Trials[0]
+		m := runs.Random{Seed: 9, Seconds: 3, PerSecond: 9000, Failures: 0.01, Idle: -1, Open: open}.Record(t)
+		trial := &m.Run.Trials[0]
 		for _, prefix := range []string{"", "response-", "service-", "success-"} {
 			for _, p := range []float64{50, 99.9} {
 				th, err := ParseThreshold(fmt.Sprintf("%sp%v<1s", prefix, p))

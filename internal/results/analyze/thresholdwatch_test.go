@@ -12,13 +12,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // watchedRun returns a run that has one trial with watchers, and the times from which the run was
 // generated.
-func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *measure.Histogram) {
+func watchedRun(t *testing.T, seed, lost uint64) (m *runs.RandomRun, due, sent, creation *measure.Histogram) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 3))
 	w, err := record.Create(t.TempDir(), "made", noon, record.Run{Name: "made", Planned: 1})
@@ -64,11 +65,11 @@ func watchedRun(t *testing.T, seed, lost uint64) (m *made, due, sent, creation *
 	total.Watching = &measure.WatchTotals{Watchers: 5, WatchCounts: measure.WatchCounts{Expected: 120_000 + lost, Delivered: 120_000, Lost: lost, Duplicated: 3, Reordered: 2, Resubscribed: 1}, Created: creation}
 	must(t, tw.Finish(record.NewTrial(c, record.Observed{Started: noon, Opened: noon.Add(time.Second)}, total, nil, nil)))
 	must(t, w.Finish(record.Complete, "", noon.Add(time.Minute)))
-	m = &made{dir: w.Dir()}
-	m.run, err = record.Open(m.dir)
+	m = &runs.RandomRun{Dir: w.Dir()}
+	m.Run, err = record.Open(m.Dir)
 	must(t, err)
 	// the generated data do not follow Little's law
-	m.run.Trials[0].Verdict = verdict.Verdict{State: verdict.Suspect}
+	m.Run.Trials[0].Verdict = verdict.Verdict{State: verdict.Suspect}
 	return m, due, sent, creation
 }
 
@@ -119,7 +120,7 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 	settle.SkipUnderRace(t)
 	for seed := range uint64(3) {
 		m, due, sent, creation := watchedRun(t, seed, 7*seed)
-		trial := &m.run.Trials[0]
+		trial := &m.Run.Trials[0]
 		for prefix, whole := range map[string]*measure.Histogram{"watch": due, "watch-sent": sent, "watch-creation": creation} {
 			for _, p := range []float64{50, 97.5, 99} {
 				th, err := ParseThreshold(fmt.Sprintf("%s-p%v<1s", prefix, p))

@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
 // TestTimesTable checks that the first row contains the kind of time that the other tables also
@@ -64,8 +65,8 @@ func TestErrorKinds(t *testing.T) {
 
 // The figures in dbtester's files are the same as in the trial's result.
 func TestDbtesterOf(t *testing.T) {
-	m := shape{seed: 3, seconds: 4.5, perSecond: 500, failures: 0.1, idle: 2}.record(t)
-	trial := &m.run.Trials[0]
+	m := runs.Random{Seed: 3, Seconds: 4.5, PerSecond: 500, Failures: 0.1, Idle: 2}.Record(t)
+	trial := &m.Run.Trials[0]
 	d, err := DbtesterOf(trial)
 	must(t, err)
 	var errors, binned uint64

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Figures returns the registry. It contains every figure of a trial, in the order in which the
+// All returns the registry. It contains every figure of a trial, in the order in which the
 // trial's JSON object has them.
 var All = sync.OnceValue(func() []Figure {
 	var all []Figure

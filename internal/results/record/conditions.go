@@ -149,7 +149,7 @@ func (c *Conditions) nameMix() {
 // become due.
 func (c *Conditions) Open() bool { return c.Arrival != scenario.Closed }
 
-// hasKind reports whether the mix contains an operation whose kind satisfies the condition.
+// HasKind reports whether the mix contains an operation whose kind satisfies the condition.
 func (c *Conditions) HasKind(matches func(kv.Kind) bool) bool {
 	return slices.ContainsFunc(c.Mix, func(o scenario.Operation) bool { return matches(o.Kind) })
 }

@@ -55,7 +55,7 @@ func (t *Trial) count(m *measure.Totals) {
 	}
 }
 
-// addOutcomes adds the completed and the failed operations to the counts.
+// AddOutcomes adds the completed and the failed operations to the counts.
 func (t *Trial) AddOutcomes(outcomes *[kv.NumOutcomes]uint64) {
 	for o, n := range outcomes {
 		switch o := kv.Outcome(o); {

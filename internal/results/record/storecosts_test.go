@@ -51,7 +51,7 @@ func TestStoreCostsMatchArithmetic(t *testing.T) {
 		}{
 			{"the number of written keys", toFloat(trial.KeysWritten), float64(keys), true},
 			{"the size of written keys and values", toFloat(trial.UserBytes), float64(bytes), true},
-			{"the number of bytes on disk", toFloat(trial.StoreCosts.Written), float64(written), true},
+			{"the number of bytes on disk", toFloat(trial.Written), float64(written), true},
 			{"the write amplification", trial.Amplification, float64(written) / float64(bytes), true},
 			{"the growth of the database", toFloat(trial.DatabaseGrowth), float64(grew), true},
 			{"the growth of the memory", toFloat(trial.RSSGrowth), float64(rss), true},

@@ -21,13 +21,13 @@ type Times struct{ measure.Summary }
 // Percentile returns the percentile p, which must be one of measure.Percentiles.
 func (t Times) Percentile(p float64) measure.Figure { return t.Summary.Percentile(p) }
 
-// namedFigure is a figure of a summary with its name in thresholds and tables.
+// Statistic is a figure of a summary with its name in thresholds and tables.
 type Statistic struct {
 	Name string
 	*measure.Figure
 }
 
-// figures returns the figures of the summary, in the order of the JSON object.
+// Statistics returns the figures of the summary, in the order of the JSON object.
 func (t *Times) Statistics() []Statistic {
 	all := []Statistic{{"min", &t.Min}, {"mean", &t.Mean}, {"stddev", &t.Stddev}}
 	for i, p := range measure.Percentiles {
@@ -36,7 +36,7 @@ func (t *Times) Statistics() []Statistic {
 	return append(all, Statistic{"max", &t.Max})
 }
 
-// field returns the name of the figure in files.
+// Key returns the name of the figure in files.
 func (f Statistic) Key() string { return strings.ReplaceAll(f.Name, ".", "_") }
 
 // MarshalJSON encodes the object.

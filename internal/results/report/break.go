@@ -5,6 +5,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -43,8 +44,8 @@ func effectObject(e *faults.Effect) (o record.Object) {
 	o.Add("recovery_seconds", e.Recovered)
 	o.Add("errors_definite", f.Definite)
 	o.Add("errors_indefinite", f.Indefinite)
-	o.Add("p99_before_seconds", analyze.Seconds(e.Before))
-	o.Add("p99_after_seconds", analyze.Seconds(e.After))
+	o.Add("p99_before_seconds", limits.Seconds(e.Before))
+	o.Add("p99_after_seconds", limits.Seconds(e.After))
 	o.Add("verdict", t.Verdict)
 	o.Add("sentence", e.Sentence())
 	if f.Failure != "" {

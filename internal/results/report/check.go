@@ -5,21 +5,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // PerfCheck reports the result of `check perf` for the load with the given name. It uses the labels
 // of `etcdctl check perf`.
-func PerfCheck(c *analyze.PerfCheck, load string, verbose bool) Finding {
+func PerfCheck(c *limits.PerfCheck, load string, verbose bool) Finding {
 	return Finding{
 		parts:  func(out layout) { perfParts(out, c, verbose) },
 		object: func() any { return perfObject(c, load) },
 	}
 }
 
-func perfParts(out layout, c *analyze.PerfCheck, verbose bool) {
+func perfParts(out layout, c *limits.PerfCheck, verbose bool) {
 	t := c.Trial
 	cleanupParts(out, t.Cleanup)
 	switch {
@@ -39,7 +39,7 @@ func withoutVote(out layout, t *record.Trial) {
 	}
 }
 
-func perfResult(out layout, c *analyze.PerfCheck, verbose bool) {
+func perfResult(out layout, c *limits.PerfCheck, verbose bool) {
 	t := c.Trial
 	withoutVote(out, t)
 	outcomes(out, c.Lines...)
@@ -136,14 +136,14 @@ func cleanupParts(out layout, c *record.Cleanup) {
 
 // ScaleCheck reports how much memory and disk space the members need for many keys. It uses the
 // labels of `etcdctl check datascale`.
-func ScaleCheck(c *analyze.ScaleCheck, load string, verbose bool) Finding {
+func ScaleCheck(c *limits.ScaleCheck, load string, verbose bool) Finding {
 	return Finding{
 		parts:  func(out layout) { scaleParts(out, c, verbose) },
 		object: func() any { return scaleObject(c, load) },
 	}
 }
 
-func scaleParts(out layout, c *analyze.ScaleCheck, verbose bool) {
+func scaleParts(out layout, c *limits.ScaleCheck, verbose bool) {
 	t := c.Trial
 	cleanupParts(out, t.Cleanup)
 	switch {
@@ -154,7 +154,7 @@ func scaleParts(out layout, c *analyze.ScaleCheck, verbose bool) {
 	}
 }
 
-func scaleResult(out layout, c *analyze.ScaleCheck, verbose bool) {
+func scaleResult(out layout, c *limits.ScaleCheck, verbose bool) {
 	t, first := c.Trial, &c.Members[0]
 	withoutVote(out, t)
 	outcomes(out, c.Lines...)
@@ -178,7 +178,7 @@ func scaleResult(out layout, c *analyze.ScaleCheck, verbose bool) {
 
 // growthText describes a figure before and after the load, and its growth per key. If the figure is
 // not known, growthText returns unknownReason, or "unknown" if unknownReason is empty.
-func growthText(c analyze.Growth, keys uint64, unknownReason string) string {
+func growthText(c limits.Growth, keys uint64, unknownReason string) string {
 	switch {
 	case !c.Known && unknownReason == "":
 		return "unknown"
@@ -195,14 +195,14 @@ func growthText(c analyze.Growth, keys uint64, unknownReason string) string {
 func bytesOf(n int64) string { return text.Bytes(uint64(max(n, 0))) }
 
 // DiskCheck reports the times of a disk, and whether they meet the requirements of each store.
-func DiskCheck(c *analyze.DiskCheck) Finding {
+func DiskCheck(c *limits.DiskCheck) Finding {
 	return Finding{
 		parts:  func(out layout) { diskParts(out, c) },
 		object: func() any { return diskObject(c) },
 	}
 }
 
-func diskParts(out layout, c *analyze.DiskCheck) {
+func diskParts(out layout, c *limits.DiskCheck) {
 	out.addLines(fmt.Sprintf("%s: %s records of %s, each synced before the next was written, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
 		text.FormatSize(c.RecordBytes), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
 	out.addLines(fmt.Sprintf("File system: %s", c.FileSystem))
@@ -227,9 +227,9 @@ func diskParts(out layout, c *analyze.DiskCheck) {
 
 // groupByOpinion combines entries with the same text into one entry that lists all their stores.
 // Stores have the same text if they use the same server.
-func groupByOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
+func groupByOpinion(list []limits.DiskOpinion) (out []limits.DiskOpinion) {
 	for _, o := range list {
-		at := slices.IndexFunc(out, func(g analyze.DiskOpinion) bool { return g.Text == o.Text })
+		at := slices.IndexFunc(out, func(g limits.DiskOpinion) bool { return g.Text == o.Text })
 		if at < 0 {
 			out = append(out, o)
 			continue
@@ -239,7 +239,7 @@ func groupByOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
 	return out
 }
 
-func diskObject(c *analyze.DiskCheck) (o record.Object) {
+func diskObject(c *limits.DiskCheck) (o record.Object) {
 	o.Add("check", "disk")
 	o.Add("dir", c.Dir)
 	o.Add("record_bytes", c.RecordBytes)
@@ -248,8 +248,8 @@ func diskObject(c *analyze.DiskCheck) (o record.Object) {
 	o.Add("records_per_second", c.PerSecond())
 	o.Add("file_system", c.FileSystem)
 	o.Add("durable", c.Durable)
-	o.Add("fdatasync_seconds", analyze.SecondsWithMax(c.Sync))
-	o.Add("write_and_fdatasync_seconds", analyze.SecondsWithMax(c.WriteAndSync))
+	o.Add("fdatasync_seconds", limits.SecondsWithMax(c.Sync))
+	o.Add("write_and_fdatasync_seconds", limits.SecondsWithMax(c.WriteAndSync))
 	var stores []record.Object // null if there are none
 	for i := range c.Opinions {
 		of, one := &c.Opinions[i], record.Object{}
@@ -265,7 +265,7 @@ func diskObject(c *analyze.DiskCheck) (o record.Object) {
 	return o
 }
 
-func perfObject(c *analyze.PerfCheck, load string) record.Object {
+func perfObject(c *limits.PerfCheck, load string) record.Object {
 	t := c.Trial
 	o := newCheckObject("perf", load, t)
 	o.Add("members", t.Members)
@@ -278,7 +278,7 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	if o.Add("state", checkState(t, c.Pass)); c.UndecidedReason != "" {
 		o.Add("not_known", c.UndecidedReason)
 	}
-	lines, causes, looked := c.Lines, []analyze.Cause{}, []string(nil)
+	lines, causes, looked := c.Lines, []limits.Cause{}, []string(nil)
 	if t.State == record.Interrupted {
 		lines = nil
 	} else if !c.Pass {
@@ -291,8 +291,8 @@ func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	o.Add("writes_per_second", t.PerSecond)
 	o.Add("slowest_seconds", c.Slowest)
 	o.Add("stddev_seconds", c.Spread)
-	o.Add("response_seconds", analyze.SecondsOf(t.ResponseTime.Summary)) // contains only the percentiles that are known
-	o.Add("service_seconds", analyze.SecondsOf(t.ServiceTime.Summary))
+	o.Add("response_seconds", limits.SecondsOf(t.ResponseTime.Summary)) // contains only the percentiles that are known
+	o.Add("service_seconds", limits.SecondsOf(t.ServiceTime.Summary))
 	o.Add("errors", c.ByError)
 	o.Add("causes", causes)
 	if len(looked) > 0 {
@@ -331,7 +331,7 @@ func checkState(t *record.Trial, pass bool) string {
 	return "fail"
 }
 
-func scaleObject(c *analyze.ScaleCheck, load string) record.Object {
+func scaleObject(c *limits.ScaleCheck, load string) record.Object {
 	t := c.Trial
 	o := newCheckObject("datascale", load, t)
 	o.Add("keys", t.Total)
@@ -341,7 +341,7 @@ func scaleObject(c *analyze.ScaleCheck, load string) record.Object {
 	o.Add("written", t.Operations)
 	o.Add("seconds", t.Seconds)
 	o.Add("writes_per_second", t.PerSecond)
-	o.Add("service_seconds", analyze.SecondsOf(t.ServiceTime.Summary))
+	o.Add("service_seconds", limits.SecondsOf(t.ServiceTime.Summary))
 	var members []record.Object // null if there are none
 	for i := range c.Members {
 		m, one := &c.Members[i], record.Object{}
@@ -349,7 +349,7 @@ func scaleObject(c *analyze.ScaleCheck, load string) record.Object {
 		one.Add("endpoint", m.Endpoint)
 		for _, of := range []struct {
 			name string
-			analyze.Growth
+			limits.Growth
 		}{{"memory_bytes_", m.Memory}, {"database_bytes_", m.Disk}} {
 			if of.Known {
 				one.Add(of.name+"before", of.Before)

@@ -6,19 +6,20 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // MembersCheck reports the read and write times of each member, and which members are slow.
-func MembersCheck(c *analyze.MembersCheck) Finding {
+func MembersCheck(c *limits.MembersCheck) Finding {
 	return Finding{
 		parts:  func(out layout) { membersParts(out, c) },
 		object: func() any { return membersObject(c) },
 	}
 }
 
-func membersParts(out layout, c *analyze.MembersCheck) {
+func membersParts(out layout, c *limits.MembersCheck) {
 	t := c.Trial
 	cleanupParts(out, t.Cleanup)
 	if t.State == record.Interrupted {
@@ -46,7 +47,7 @@ func membersParts(out layout, c *analyze.MembersCheck) {
 	out.blank()
 	out.cells(own)
 	out.addLines("The first table shows the times of local reads and of writes, counted from when each operation was due. The columns \"fsync p99\" and \"commit p99\" come from the metrics of the members.")
-	if slices.ContainsFunc(c.Members, func(m analyze.CheckedMember) bool { return !m.Reads.Percentile(99).Known && m.Errors == 0 }) {
+	if slices.ContainsFunc(c.Members, func(m limits.CheckedMember) bool { return !m.Reads.Percentile(99).Known && m.Errors == 0 }) {
 		out.addLines("A p99 needs 1,000 reads and 1,000 writes at each member: set a longer --duration.")
 	}
 	out.addLines("")
@@ -58,7 +59,7 @@ func membersParts(out layout, c *analyze.MembersCheck) {
 
 // membersVerdict returns the last lines of the report. They list the slow members, or state that no
 // member is slow.
-func membersVerdict(c *analyze.MembersCheck) (lines []string) {
+func membersVerdict(c *limits.MembersCheck) (lines []string) {
 	for i := range c.Members {
 		if m := &c.Members[i]; len(m.SlowReasons) > 0 {
 			lines = append(lines, fmt.Sprintf("%s is slow:", m.Name))
@@ -82,7 +83,7 @@ func membersVerdict(c *analyze.MembersCheck) (lines []string) {
 	return append(lines, "FAIL: "+strings.Join(names, ", "))
 }
 
-func membersObject(c *analyze.MembersCheck) (o record.Object) {
+func membersObject(c *limits.MembersCheck) (o record.Object) {
 	t := c.Trial
 	o = newCheckObject("members", "", t)
 	o.Add("rate", t.Rate)
@@ -97,11 +98,11 @@ func membersObject(c *analyze.MembersCheck) (o record.Object) {
 		one.Add("role", m.Role)
 		one.Add("operations", m.Operations)
 		one.Add("errors", m.Errors)
-		one.Add("read_seconds", analyze.SecondsWithMax(m.Reads.Summary))
-		one.Add("write_seconds", analyze.SecondsWithMax(m.Writes.Summary))
-		one.Add("round_trip_seconds", analyze.Seconds(m.RoundTrip))
-		one.Add("fsync_p99_seconds", analyze.Seconds(m.Fsync))
-		one.Add("commit_p99_seconds", analyze.Seconds(m.Commit))
+		one.Add("read_seconds", limits.SecondsWithMax(m.Reads.Summary))
+		one.Add("write_seconds", limits.SecondsWithMax(m.Writes.Summary))
+		one.Add("round_trip_seconds", limits.Seconds(m.RoundTrip))
+		one.Add("fsync_p99_seconds", limits.Seconds(m.Fsync))
+		one.Add("commit_p99_seconds", limits.Seconds(m.Commit))
 		one.Add("slow", append([]string{}, m.SlowReasons...))
 		members = append(members, one)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -56,11 +56,11 @@ func TestKneeAndScalability(t *testing.T) {
 // TestSharedCausesAreListedOnce checks that a bottleneck of several trials is listed once, with the
 // text for the trial that it limited most.
 func TestSharedCausesAreListedOnce(t *testing.T) {
-	cause := analyze.SharedCause{Cause: analyze.Cause{Kind: analyze.CauseCPU, Text: "all were busy", Limit: 1}, WorstTrial: "b", Trials: []string{"a", "b"}}
-	for want, change := range map[string]func(*analyze.SharedCause){
-		"worst in b: all were busy": func(*analyze.SharedCause) {},
-		"in b: all were busy":       func(c *analyze.SharedCause) { c.Limit = 0 },
-		"all were busy":             func(c *analyze.SharedCause) { c.SameText = true },
+	cause := limits.SharedCause{Cause: limits.Cause{Kind: limits.CauseCPU, Text: "all were busy", Limit: 1}, WorstTrial: "b", Trials: []string{"a", "b"}}
+	for want, change := range map[string]func(*limits.SharedCause){
+		"worst in b: all were busy": func(*limits.SharedCause) {},
+		"in b: all were busy":       func(c *limits.SharedCause) { c.Limit = 0 },
+		"all were busy":             func(c *limits.SharedCause) { c.SameText = true },
 	} {
 		one := cause
 		change(&one)

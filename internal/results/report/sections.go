@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -162,7 +163,7 @@ func eventText(all *analyze.Events) string {
 func limitParts(out layout, trials []*record.Trial) {
 	var lines []string
 	last := ""
-	for _, c := range analyze.LimitsOfTrials(trials) {
+	for _, c := range limits.FindShared(trials) {
 		line := SharedLimitText(&c)
 		switch who := trialNames(c.Trials, c.Count == len(trials) && len(trials) > 1) + ": "; {
 		case len(trials) == 1:
@@ -177,7 +178,7 @@ func limitParts(out layout, trials []*record.Trial) {
 }
 
 // SharedLimitText returns the text of LimitText for a bottleneck that several trials share.
-func SharedLimitText(c *analyze.SharedCause) string {
+func SharedLimitText(c *limits.SharedCause) string {
 	of := c.Cause
 	of.Text = causeText(c)
 	return LimitText(&of, c.OtherCauses)
@@ -185,7 +186,7 @@ func SharedLimitText(c *analyze.SharedCause) string {
 
 // LimitText returns the text for a bottleneck with its kind, and the number of further bottlenecks
 // of that kind.
-func LimitText(c *analyze.Cause, more int) string {
+func LimitText(c *limits.Cause, more int) string {
 	words := c.Kind + ": " + c.Text
 	if more > 0 {
 		words += fmt.Sprintf("; %d more of this kind", more)
@@ -194,7 +195,7 @@ func LimitText(c *analyze.Cause, more int) string {
 }
 
 // causeText describes a bottleneck with the text for the trial that it limited most.
-func causeText(c *analyze.SharedCause) string {
+func causeText(c *limits.SharedCause) string {
 	switch {
 	case c.Count == 1 || c.SameText:
 		return c.Text

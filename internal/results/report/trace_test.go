@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -35,12 +35,12 @@ func TestTraceHasTracksForEachTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out struct {
-		TraceEvents []analyze.TraceEvent
+		TraceEvents []overtime.TraceEvent
 	}
 	if err := json.Unmarshal(b.Bytes(), &out); err != nil {
 		t.Fatalf("%v in %s", err, b.String())
 	}
-	tracks, found := map[[2]int]string{}, map[string]analyze.TraceEvent{}
+	tracks, found := map[[2]int]string{}, map[string]overtime.TraceEvent{}
 	for _, e := range out.TraceEvents {
 		if e.Phase == "M" {
 			tracks[[2]int{e.PID, e.TID}] = e.Args["name"].(string)
@@ -50,7 +50,7 @@ func TestTraceHasTracksForEachTrial(t *testing.T) {
 			found[tracks[[2]int{e.PID, e.TID}]+"/"+e.Name] = e
 		}
 	}
-	for name, want := range map[string]analyze.TraceEvent{
+	for name, want := range map[string]overtime.TraceEvent{
 		"phases/measurement window":    {Phase: "X", Time: 10e6, Duration: 5e6},
 		"faults/kill leader":           {Phase: "X", Time: 11e6, Duration: 1.5e6},
 		"outages/outage after fault 1": {Phase: "X", Time: 11.1e6, Duration: 0.4e6},

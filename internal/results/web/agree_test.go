@@ -15,6 +15,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -176,7 +177,7 @@ func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
 // causesAgree checks that the text and the page list the same bottlenecks for the same trials.
 func causesAgree(t *testing.T, f *formats, run *record.Run) {
 	t.Helper()
-	for _, cause := range analyze.LimitsOfTrials(analyze.TrialsInOrder(run)) {
+	for _, cause := range limits.FindShared(analyze.TrialsInOrder(run)) {
 		line := report.SharedLimitText(&cause)
 		for in, text := range map[string]string{"text": f.text, "markdown": f.markdown, "page": f.page} {
 			if !strings.Contains(text, line) {

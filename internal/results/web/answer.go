@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -217,7 +218,7 @@ func earlyWindowWarning(r *analyze.Row, shown shownTrials) []sentence {
 // bottleneck share a sentence.
 func bottleneckSentences(run *record.Run, shown shownTrials) (out []sentence) {
 	all := analyze.TrialsInOrder(run)
-	for _, c := range analyze.LimitsOfTrials(all) {
+	for _, c := range limits.FindShared(all) {
 		of := all[slices.IndexFunc(all, func(t *record.Trial) bool { return analyze.Label(t) == c.WorstTrial })]
 		was := "was"
 		if len(c.Trials) > 1 {

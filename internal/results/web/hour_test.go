@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -35,7 +35,7 @@ func TestPageOfALongRun(t *testing.T) {
 			t.Errorf("%s has %d bytes", c.Name, len(c.Text))
 		}
 	}
-	over, err := analyze.ReadOverTime(&run.Trials[0], columnSteps[0])
+	over, err := overtime.Read(&run.Trials[0], columnSteps[0])
 	must(t, err)
 	low, high := extremes(over, "latency", "max")
 	if most := float64(runs.StallTime); high < most || high > 1.01*most || !(low < high) {
@@ -61,7 +61,7 @@ func TestPageOfALongRun(t *testing.T) {
 }
 
 // extremes returns the minimum and the maximum of a line.
-func extremes(over *analyze.OverTime, panel, name string) (low, high float64) {
+func extremes(over *overtime.Charts, panel, name string) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, p := range over.Panels {
 		for _, l := range p.Lines {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -83,7 +83,7 @@ func kindOfPanel(name string) string {
 		return name
 	case strings.HasPrefix(name, "watch-"):
 		return kindWatch
-	case analyze.IsMachinePanel(name):
+	case overtime.IsMachinePanel(name):
 		return kindMachines
 	}
 	return kindMembers

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -84,7 +85,7 @@ func overviewOf(rows []*analyze.Row, shown shownTrials) overview {
 // bottlenecks lists the kinds of bottlenecks that limited the repeats of a trial.
 func bottlenecks(r *analyze.Row) string {
 	var kinds []string
-	for _, c := range analyze.LimitsOfTrials(r.Done) {
+	for _, c := range limits.FindShared(r.Done) {
 		kinds = append(kinds, c.Kind)
 	}
 	return strings.Join(kinds, ", ")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
@@ -93,7 +94,7 @@ func (p *picture) Broad() bool { return strings.HasSuffix(p.Class, " broad") }
 
 // curvesPicture returns the picture of a percentile chart. The picture includes the points of the
 // curves for the script.
-func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCurve) picture {
+func curvesPicture(c *chart.Chart, prefix string, curves []overtime.PercentileCurve) picture {
 	p := newPicture(c, prefix, "curves")
 	p.Curves = pointsOf(curves)
 	return p

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
@@ -88,7 +89,7 @@ func interleaveRepeats(rows []*analyze.Row) (all []*record.Trial) {
 func drawRows(shown shownTrials) (all []drawnRow, problems []string) {
 	for _, r := range shown.rows {
 		one := drawnRow{row: r}
-		var overs []*analyze.OverTime
+		var overs []*overtime.Charts
 		combined := combines(r)
 		trials := slices.Clone(r.Trials)
 		slices.SortStableFunc(trials, func(a, b *record.Trial) int { return cmp.Compare(a.Repeat, b.Repeat) })
@@ -97,7 +98,7 @@ func drawRows(shown shownTrials) (all []drawnRow, problems []string) {
 			if !own && (!combined || !analyze.HasFigures(t)) {
 				continue
 			}
-			over, err := analyze.ReadOverTime(t, shown.columns)
+			over, err := overtime.Read(t, shown.columns)
 			if err != nil {
 				problems = append(problems, fmt.Sprintf("The charts of %s are incomplete: %v.", analyze.Label(t), err))
 			}
@@ -106,7 +107,7 @@ func drawRows(shown shownTrials) (all []drawnRow, problems []string) {
 				one.repeats = append(one.repeats, draw(t, over))
 			}
 		}
-		if over, ok := analyze.CombineRepeats(r, overs); combined && ok {
+		if over, ok := overtime.CombineRepeats(r, overs); combined && ok {
 			one.combined = new(drawCombined(over))
 		}
 		if one.chooseCharts() != nil {
@@ -127,7 +128,7 @@ func selectCombinedRows(drawn []drawnRow) (rows []*analyze.Row) {
 }
 
 // drawCombined draws the charts that combine the repeats of a trial.
-func drawCombined(over *analyze.OverTime) drawnTrial {
+func drawCombined(over *overtime.Charts) drawnTrial {
 	d := drawnTrial{trial: over.Trial, overTime: over, colors: chart.Colors{}}
 	for i := range over.Panels {
 		d.charts = append(d.charts, chart.OverTime(over, &over.Panels[i], d.colors))

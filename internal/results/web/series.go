@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 )
 
 // series holds the values of a trial's charts for the script of the page. The script shows the
@@ -92,7 +92,7 @@ func unitName(u measure.Unit) string {
 	return "number"
 }
 
-func seriesOf(o *analyze.OverTime) *series {
+func seriesOf(o *overtime.Charts) *series {
 	g := &o.Grid
 	if g.Columns == 0 {
 		return nil
@@ -120,7 +120,7 @@ func seriesOf(o *analyze.OverTime) *series {
 	return s
 }
 
-func heatOf(m *analyze.HeatMap) *heat {
+func heatOf(m *overtime.HeatMap) *heat {
 	if m.Rows == 0 {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (p points) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-func pointsOf(curves []analyze.PercentileCurve) []points {
+func pointsOf(curves []overtime.PercentileCurve) []points {
 	all := make([]points, len(curves))
 	for i := range curves {
 		all[i] = points{}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -18,10 +19,10 @@ type spike struct {
 
 // spikesOf describes the worst seconds of a trial. If it finds none, note explains why.
 func spikesOf(t *record.Trial) (out []spike, note string) {
-	if analyze.HasFigures(t) && !analyze.CanFindSpikes(t) {
+	if analyze.HasFigures(t) && !limits.CanFindSpikes(t) {
 		return nil, "Too few seconds to detect spikes."
 	}
-	all := analyze.Spikes(t)
+	all := limits.Spikes(t)
 	for i := range all {
 		s := spike{Text: spikeText(&all[i])}
 		for _, c := range all[i].Coincided {
@@ -48,7 +49,7 @@ func spikesOf(t *record.Trial) (out []spike, note string) {
 	return out, note
 }
 
-func spikeText(s *analyze.Spike) string {
+func spikeText(s *limits.Spike) string {
 	worst := s.Worst.Text()
 	words := fmt.Sprintf("%s: %s %s instead of %s, for %s", text.FixedSeconds(s.From, 1), s.Percentile, worst, s.Usual.Text(), text.Seconds(float64(s.Seconds)))
 	if s.Errors > 0 {

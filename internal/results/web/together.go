@@ -1,7 +1,7 @@
 package web
 
 import (
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
@@ -22,19 +22,19 @@ type chartSet struct {
 
 // drawnGroup contains trials of several stores or runs, with the charts that combine them.
 type drawnGroup struct {
-	*analyze.ChartGroup
+	*overtime.ChartGroup
 	overTime, byWrites []chart.Chart
 }
 
 // drawGroups draws the charts that combine trials of several stores or runs.
 func drawGroups(all []drawnRow) (out []drawnGroup) {
-	overs := make([]*analyze.OverTime, 0, len(all))
+	overs := make([]*overtime.Charts, 0, len(all))
 	for i := range all {
 		if d := all[i].chooseCharts(); d != nil {
 			overs = append(overs, d.overTime)
 		}
 	}
-	found := analyze.GroupForCharts(overs)
+	found := overtime.GroupTrials(overs)
 	for i := range found {
 		g := &found[i]
 		out = append(out, drawnGroup{g, panels(&g.OverTime), panels(&g.ByWrites)})
@@ -42,7 +42,7 @@ func drawGroups(all []drawnRow) (out []drawnGroup) {
 	return out
 }
 
-func panels(o *analyze.OverTime) (all []chart.Chart) {
+func panels(o *overtime.Charts) (all []chart.Chart) {
 	for i := range o.Panels {
 		all = append(all, chart.OverTime(o, &o.Panels[i], nil))
 	}
@@ -54,7 +54,7 @@ func (d *drawnGroup) section() groupSection {
 	if d.OneStore {
 		out.ComparedItems = "runs"
 	}
-	add := func(suffix, title string, o *analyze.OverTime, charts []chart.Chart) {
+	add := func(suffix, title string, o *overtime.Charts, charts []chart.Chart) {
 		if len(charts) == 0 {
 			return
 		}

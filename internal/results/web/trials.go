@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
@@ -121,7 +123,7 @@ func id(t *record.Trial) string { return fmt.Sprintf("t%d-%d", t.Number, t.Repea
 // drawnTrial is a trial with its charts.
 type drawnTrial struct {
 	trial    *record.Trial
-	overTime *analyze.OverTime
+	overTime *overtime.Charts
 	// colors contains the series of the members and of the other processes in machines.csv.
 	colors  chart.Colors
 	charts  []chart.Chart // charts over time
@@ -131,7 +133,7 @@ type drawnTrial struct {
 	clients *chart.Chart
 }
 
-func draw(t *record.Trial, over *analyze.OverTime) drawnTrial {
+func draw(t *record.Trial, over *overtime.Charts) drawnTrial {
 	d := drawnTrial{trial: t, overTime: over, colors: chart.Colors{}}
 	for i := range over.Panels {
 		if p := &over.Panels[i]; p.Name == "processors" || p.Name == "log-sync" {
@@ -151,7 +153,7 @@ func draw(t *record.Trial, over *analyze.OverTime) drawnTrial {
 	if c, ok := chart.Heat(over); ok {
 		d.heat = &c
 	}
-	curves := func(name, title string, of []analyze.PercentileCurve) {
+	curves := func(name, title string, of []overtime.PercentileCurve) {
 		if c, ok := chart.Percentiles(name, title, of); ok && len(of) > 1 {
 			d.curves = append(d.curves, byPercentile{c, of})
 		}
@@ -169,14 +171,14 @@ func draw(t *record.Trial, over *analyze.OverTime) drawnTrial {
 }
 
 // markText describes an event and includes its time.
-func markText(m *analyze.Mark) string {
+func markText(m *overtime.Mark) string {
 	return fmt.Sprintf("%s: %s", chart.Seconds(m.From, 1), report.EventText(&m.Events))
 }
 
 // byPercentile is a chart with its curves.
 type byPercentile struct {
 	chart.Chart
-	curves []analyze.PercentileCurve
+	curves []overtime.PercentileCurve
 }
 
 // sideBySide returns charts of percentiles. Each chart shows the drawn trials that have the same
@@ -191,7 +193,7 @@ func sideBySide(all []drawnRow) (out []byPercentile) {
 		{false, record.Response, "percentiles-waiting", "Closed loop with operations that waited for connections: response time by percentile"},
 		{true, record.Response, "percentiles-open", "Open loop: response time by percentile"},
 	} {
-		var curves []analyze.PercentileCurve
+		var curves []overtime.PercentileCurve
 		name, title := of.name, of.title
 		for i := range all {
 			d := all[i].chooseCharts()
@@ -288,18 +290,18 @@ func (out *trial) addResults(t *record.Trial) {
 	out.Verification = report.VerificationLines(t.Verification)
 	events := analyze.EventsOf(t)
 	out.Events = report.EventLines(&events)
-	limits := analyze.FindLimits(t)
-	causes, more := limits.Bounds()
+	found := limits.Find(t)
+	causes, more := found.Bounds()
 	for i, c := range causes {
 		out.Limits = append(out.Limits, report.LimitText(&c, more[i]))
 	}
-	if len(out.Limits) == 0 && len(limits.Causes) == 0 {
-		out.Evidence = limits.Evidence
+	if len(out.Limits) == 0 && len(found.Causes) == 0 {
+		out.Evidence = found.Evidence
 	}
 }
 
 // gridNote returns notes that explain the columns in a trial's charts.
-func gridNote(g *analyze.Grid) []string {
+func gridNote(g *overtime.Grid) []string {
 	text := "Time 0 is the start of the window, " + clock(g.Opened) + " UTC"
 	if g.From < 0 {
 		text += "; the warm-up is shaded"
@@ -312,7 +314,7 @@ func gridNote(g *analyze.Grid) []string {
 }
 
 // heatNote returns a note that explains the cells of the heat map.
-func heatNote(o *analyze.OverTime) string {
+func heatNote(o *overtime.Charts) string {
 	return fmt.Sprintf("Each cell covers %s of the trial and a range of times whose upper end is 21 %% above the lower end. A darker cell (brighter on a dark page) contains more successful operations. The darkest cell contains %s.",
 		text.Plural(uint64(max(o.Grid.Width, 1)), "second"), text.Count(o.Heat.HighestCount))
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -51,7 +53,7 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=50ms; stall=800ms@4s"}, []string{"put", "--rate", "1200", "--duration", "7s", "--conns", "4"}}.runKnown(t)
-		lines, spikes := spikeLine.FindAllStringSubmatch(html.UnescapeString(page), -1), analyze.Spikes(trial)
+		lines, spikes := spikeLine.FindAllStringSubmatch(html.UnescapeString(page), -1), limits.Spikes(trial)
 		worst := -1
 		for i := range spikes {
 			if worst < 0 || spikes[i].Worst.NS > spikes[worst].Worst.NS {
@@ -93,8 +95,8 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=4ms; stall=1900ms@4s"}, []string{"put", "--duration", "7s", "--conns", "4", "--clients", "8"}}.runKnown(t)
-		all := analyze.Spikes(trial)
-		stalls := slices.DeleteFunc(slices.Clone(all), func(s analyze.Spike) bool { return s.LowestRate > 0.25*s.UsualRate })
+		all := limits.Spikes(trial)
+		stalls := slices.DeleteFunc(slices.Clone(all), func(s limits.Spike) bool { return s.LowestRate > 0.25*s.UsualRate })
 		if len(stalls) != 1 {
 			r.Errorf("the spikes are %+v", all)
 			return
@@ -159,7 +161,7 @@ func TestNoSpikeWithoutAStall(t *testing.T) {
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=100ms"}, []string{"put", "--rate", "300", "--duration", "5s", "--conns", "4"}}.runKnown(t)
-		if spikes := analyze.Spikes(trial); len(spikes) > 0 || !strings.Contains(page, "No spikes.") {
+		if spikes := limits.Spikes(trial); len(spikes) > 0 || !strings.Contains(page, "No spikes.") {
 			r.Errorf("there are the spikes %+v", spikes)
 		}
 	})
@@ -173,7 +175,7 @@ func TestHeatMapShowsTwoModes(t *testing.T) {
 	w := newWorld(t)
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=100ms; delay=2s every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.runKnown(t)
-		over, err := analyze.ReadOverTime(trial, 100)
+		over, err := overtime.Read(trial, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,9 +15,9 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	comparing "github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/preflight"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -141,14 +141,14 @@ func TestJSON(t *testing.T) {
 	sized := filled[size.Sized]()
 	sized.FirstExhausted = 0
 	written("size --format json", report.Sizes([]*size.Sized{sized}))
-	written("check disk --format json", report.DiskCheck(filled[analyze.DiskCheck]()))
+	written("check disk --format json", report.DiskCheck(filled[limits.DiskCheck]()))
 	written("check hosts --format json", report.HostsCheck(filled[preflight.Check]()))
-	perf := filled[analyze.PerfCheck]()
+	perf := filled[limits.PerfCheck]()
 	perf.Pass = false
 	written("check perf --format json, failed", report.PerfCheck(perf, "s", false))
 	written("break --format json", report.Effect(filled[faults.Effect]()))
-	written("check members --format json", report.MembersCheck(filled[analyze.MembersCheck]()))
-	written("check datascale --format json", report.ScaleCheck(filled[analyze.ScaleCheck](), "s", false))
+	written("check members --format json", report.MembersCheck(filled[limits.MembersCheck]()))
+	written("check datascale --format json", report.ScaleCheck(filled[limits.ScaleCheck](), "s", false))
 
 	encoded := map[string]string{}
 	files, err := filepath.Glob("../../../scenarios/*.yaml")

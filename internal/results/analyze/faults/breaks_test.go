@@ -9,13 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-var noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
-
-func memberEvent(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
-	return record.Event{Time: noon.Add(after), Kind: string(kind), Member: member, Duration: took, Line: "the log's"}
-}
+var noon = runs.Noon
 
 func fault(began, healed, ready float64) record.Fault {
 	return record.Fault{Number: 1, Description: "pause leader for 5s", Action: "pause", BeganAt: &began, HealedAt: &healed, RecoveredAt: &ready, Member: "m1", Role: "leader", Recovery: record.Recovery{LongestGapBefore: new(0.01)}}
@@ -34,9 +31,9 @@ func broken(number int, name string, outages ...float64) *analyze.Row {
 		first.Definite, first.Indefinite = 2, 3
 		first.ByPart = []record.PartOutage{{Member: "m1", Outage: new(6.0)}, {Member: "m2"}, {Member: "m3", Outage: new(0.5)}, {Operation: "put", Outage: new(50.0)}, {Operation: "get", Consistency: "local", Outage: new(0.2)}, {Operation: "get", Consistency: "linearizable", Outage: new(40.0)}}
 		t.Faults = []record.Fault{first, second, {Number: 3, Description: "kill follower for 1s", Failure: "not done"}}
-		t.Events = []record.Event{memberEvent(19*time.Second, "m2", stores.ElectionStarted, 0), memberEvent(21200*time.Millisecond, "m2", stores.ElectionStarted, 0),
-			memberEvent(21500*time.Millisecond, "m2", stores.Elected, 0), memberEvent(21900*time.Millisecond, "m3", stores.Elected, 0),
-			memberEvent(22*time.Second, "m3", stores.Serving, 0), memberEvent(24*time.Second, "m1", stores.Serving, 0), memberEvent(25*time.Second, "m1", stores.Serving, 0)}
+		t.Events = []record.Event{runs.MemberEvent(19*time.Second, "m2", stores.ElectionStarted, 0), runs.MemberEvent(21200*time.Millisecond, "m2", stores.ElectionStarted, 0),
+			runs.MemberEvent(21500*time.Millisecond, "m2", stores.Elected, 0), runs.MemberEvent(21900*time.Millisecond, "m3", stores.Elected, 0),
+			runs.MemberEvent(22*time.Second, "m3", stores.Serving, 0), runs.MemberEvent(24*time.Second, "m1", stores.Serving, 0), runs.MemberEvent(25*time.Second, "m1", stores.Serving, 0)}
 		r.Trials, r.Done = append(r.Trials, t), append(r.Done, t)
 	}
 	return r

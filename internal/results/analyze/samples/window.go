@@ -27,16 +27,20 @@ func (a Span) OverlapSeconds(b Span) float64 {
 	return max(to.Sub(from).Seconds(), 0)
 }
 
-// OverlapShare returns the share of the time from a to b that is in the span. The time b must be
-// later than a.
-func (s Span) OverlapShare(a, b time.Time) float64 {
-	return s.OverlapSeconds(Span{a, b}) / b.Sub(a).Seconds()
+// OverlapShare returns the share of a period that is in the span. The time `to` must be later than
+// `from`.
+func (a Span) OverlapShare(from, to time.Time) float64 {
+	return a.OverlapSeconds(Span{from, to}) / to.Sub(from).Seconds()
 }
 
 // WindowOf returns a trial's measurement window. The window must have been opened.
 func WindowOf(t *record.Trial) Span {
 	return Span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
 }
+
+// MinLength is the minimum length, in seconds, that an interval must have before its throughput is
+// comparable with that of whole seconds.
+const MinLength = 0.2
 
 // MeasuredRows returns the rows (one per second) in a trial's measurement window.
 func MeasuredRows(t *record.Trial) (rows []*record.Row) {

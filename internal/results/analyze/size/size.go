@@ -12,6 +12,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -313,12 +315,12 @@ func (s *Sized) sizedLoad() store.SizingInput {
 		// and not only the measurements in the window.
 		for i := range p.Trial.Stores {
 			if mean, ok := p.Trial.Stores[i].Metrics[store.PeerRoundTripSeconds].Mean(); ok {
-				last[p.Trial.Stores[i].Endpoint] = analyze.DurationOf(mean)
+				last[p.Trial.Stores[i].Endpoint] = limits.DurationOf(mean)
 			}
 		}
-		for _, m := range analyze.MembersMetrics(p.Trial) {
-			if p99, ok := analyze.TimerPercentile(m.Metrics[store.FsyncSeconds], 99); ok {
-				l.FsyncP99 = max(l.FsyncP99, analyze.DurationOf(p99))
+		for _, m := range samples.MembersMetrics(p.Trial) {
+			if p99, ok := limits.TimerPercentile(m.Metrics[store.FsyncSeconds], 99); ok {
+				l.FsyncP99 = max(l.FsyncP99, limits.DurationOf(p99))
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 )
 
 // heatLevels is the number of shades in a heat map. The counts of successive shades grow
@@ -24,7 +24,7 @@ func heatLevel(n, highest uint64) int {
 }
 
 // Heat draws the heat map of a trial. It returns false if the trial has no operations.
-func Heat(o *analyze.OverTime) (Chart, bool) {
+func Heat(o *overtime.Charts) (Chart, bool) {
 	m := &o.Heat
 	if m.Rows == 0 {
 		return Chart{}, false
@@ -39,7 +39,7 @@ func Heat(o *analyze.OverTime) (Chart, bool) {
 		}
 	}
 	c.vertical(&s)
-	c.overTime(o, true, func(g *analyze.Grid) {
+	c.overTime(o, true, func(g *overtime.Grid) {
 		for level := 1; level <= heatLevels; level++ {
 			if o := cells(g, m, level, row); !o.empty() {
 				c.path("h"+strconv.Itoa(level), o, "")
@@ -51,7 +51,7 @@ func Heat(o *analyze.OverTime) (Chart, bool) {
 
 // cells returns a path with all cells of one shade. Cells that are adjacent in time are combined
 // into a rectangle.
-func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) *outline {
+func cells(g *overtime.Grid, m *overtime.HeatMap, level int, height float64) *outline {
 	var o outline
 	for r := range m.Rows {
 		y := height * float64(m.Rows-1-r)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -22,12 +22,12 @@ func (c Colors) class(name string, i int) string {
 }
 
 // OverTime draws the chart of a panel.
-func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
+func OverTime(o *overtime.Charts, p *overtime.Panel, colors Colors) Chart {
 	c := canvas{title: p.Title, height: plotHeight}
 	s := scaleOf(p)
 	var legend []Entry
 	c.vertical(&s)
-	c.overTime(o, true, func(g *analyze.Grid) {
+	c.overTime(o, true, func(g *overtime.Grid) {
 		for i := range p.Lines {
 			if l := &p.Lines[i]; l.Repeats != nil { // bands are behind all lines
 				c.path(colors.class(l.Name, i)+" range", c.band(g, &s, l.Repeats), "")
@@ -53,7 +53,7 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colors Colors) Chart {
 
 // overTime draws the inner picture and the time axis, and shades the warm-up. If marks is set, it
 // draws a vertical line at each severe event.
-func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Grid)) {
+func (c *canvas) overTime(o *overtime.Charts, marks bool, draw func(*overtime.Grid)) {
 	g := &o.Grid
 	from, to := float64(g.From), float64(g.EndSecond())
 	c.plot(from, to, func() {
@@ -80,7 +80,7 @@ func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Gr
 }
 
 // scaleOf returns the scale of the vertical axis for all lines in a panel.
-func scaleOf(p *analyze.Panel) scale {
+func scaleOf(p *overtime.Panel) scale {
 	least, most := math.Inf(1), 0.0
 	for i := range p.Lines {
 		for l := &p.Lines[i]; l != nil; l = l.Repeats {
@@ -105,7 +105,7 @@ func scaleOf(p *analyze.Panel) scale {
 
 // line returns the path of a line. The path goes through the middle of each column. If the minimum
 // and the maximum of a column differ, the path goes through both.
-func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
+func (c *canvas) line(g *overtime.Grid, s *scale, l *overtime.Line) *outline {
 	var o outline
 	known := func(i int) bool { return i >= 0 && i < len(l.Low) && !math.IsNaN(l.Low[i]) }
 	width := float64(g.Width)
@@ -132,7 +132,7 @@ func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
 }
 
 // band returns the outline of the area between the minimum and the maximum of a line.
-func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
+func (c *canvas) band(g *overtime.Grid, s *scale, l *overtime.Line) *outline {
 	var o outline
 	x := func(i int) coord { return num(float64(g.From) + (float64(i)+0.5)*float64(g.Width)) }
 	for i := 0; i < len(l.Low); i++ {
@@ -171,7 +171,7 @@ const laneHeight = 30
 // Events draws the events of a trial, with a lane for each kind of event. The function kindName
 // returns the name of a lane, and the function tooltip returns the tooltip of an event. Events
 // returns false if there are no events.
-func Events(o *analyze.OverTime, colors Colors, kindName func(store.SignalKind) string, tooltip func(*analyze.Mark) string) (Chart, bool) {
+func Events(o *overtime.Charts, colors Colors, kindName func(store.SignalKind) string, tooltip func(*overtime.Mark) string) (Chart, bool) {
 	var kinds []store.SignalKind
 	var members []string
 	for i := range o.Marks {
@@ -186,7 +186,7 @@ func Events(o *analyze.OverTime, colors Colors, kindName func(store.SignalKind) 
 		return Chart{}, false
 	}
 	c := canvas{title: "Events", height: laneHeight * len(kinds)}
-	c.overTime(o, false, func(*analyze.Grid) {
+	c.overTime(o, false, func(*overtime.Grid) {
 		for i := range o.Marks {
 			m := &o.Marks[i]
 			class := "none"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
 )
 
 // percentilePlace returns the position of a percentile on the axis. The position is 0 for 0 %, 1
@@ -16,7 +16,7 @@ func percentilePlace(p float64) float64 { return -math.Log10(1 - p/100) }
 // Percentiles draws distributions against percentiles, like the plots of HdrHistogram. From each
 // division to the next, the number of slower operations falls to a tenth. The line is dashed where
 // fewer than ten operations are slower.
-func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, bool) {
+func Percentiles(name, title string, curves []overtime.PercentileCurve) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 1.0
 	for i := range curves {
 		for _, p := range curves[i].Points {
@@ -37,7 +37,7 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	ranges := false
 	c.plot(0, 100*right, func() {
 		for i := range curves {
-			if curves[i].Repeats > 1 && len(curves) <= analyze.MaxBands && len(curves[i].Points) > 1 {
+			if curves[i].Repeats > 1 && len(curves) <= overtime.MaxBands && len(curves[i].Points) > 1 {
 				c.path(Series(i)+" range", c.percentileRange(&s, &curves[i]), "")
 				ranges = true
 			}
@@ -71,7 +71,7 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 }
 
 // percentileRange returns the outline of the area between the lowest and the highest repeat.
-func (c *canvas) percentileRange(s *scale, curve *analyze.PercentileCurve) *outline {
+func (c *canvas) percentileRange(s *scale, curve *overtime.PercentileCurve) *outline {
 	var o outline
 	for _, p := range curve.Points {
 		o.next(num(100*percentilePlace(p.Percentile)), c.y(s, p.Most))
