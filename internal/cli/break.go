@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -133,7 +134,7 @@ var setFaults = regexp.MustCompile(`--set faults=[^:]*: `)
 // text, it replaces --set KEY with the flag of `break` that sets the parameter KEY, and removes
 // --set faults=VALUE.
 func toFlagError(err error) error {
-	var all scenario.Errors
+	var all file.Errors
 	words := err.Error()
 	if errors.As(err, &all) {
 		words = all.Lines()[0]

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -97,7 +97,7 @@ func TestErrorsAreOneSentencePerLine(t *testing.T) {
 		{nil, ""},
 		{&command.Exit{Code: 1}, ""},
 		{errors.Join(errors.New("one"), errors.New("two;\n\tthree")), "quorumbench: one; two; three\n"},
-		{&command.Exit{Cause: scenario.Errors{{File: "f", Line: 1, Column: 2, Text: "a"}, {File: "f", Text: "b"}}},
+		{&command.Exit{Cause: file.Errors{{File: "f", Line: 1, Column: 2, Text: "a"}, {File: "f", Text: "b"}}},
 			"quorumbench: f:1:2: a\nquorumbench: f: b\n"},
 	} {
 		var b bytes.Buffer

@@ -134,7 +134,7 @@ func (a *commandLine) readScenario() ([]byte, error) {
 func nearestScenario(name string) string {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	if _, found := scenarios.Read(base); !found {
-		base = scenario.Nearest(base, scenarios.Names())
+		base = text.Nearest(base, scenarios.Names())
 	}
 	if base == "" {
 		return "; quorumbench run --list lists the built-in scenarios"

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // build returns the trial for a choice, and the trial's baseline if there is one.
-func (p *fileParser) build(pos position, o *outline, c choice) []*builder {
+func (p *fileParser) build(pos file.Position, o *outline, c choice) []*builder {
 	p.checkExclusiveKeys(c.layer)
 	given := p.applyOptions(c.layer.mergedOver(o.defaults), c.layer)
 	b := p.buildTrial(pos, o, c, c.layer, given)
@@ -39,14 +40,14 @@ func (p *fileParser) build(pos position, o *outline, c choice) []*builder {
 }
 
 // buildTrial builds a trial from all the values that apply to it.
-func (p *fileParser) buildTrial(pos position, o *outline, c choice, ownLayer, given layer) *builder {
+func (p *fileParser) buildTrial(pos file.Position, o *outline, c choice, ownLayer, given layer) *builder {
 	c.labels, c.layer = maps.Clone(c.labels), given
 	b := &builder{fileParser: p, draft: p.newDraft(), choice: c, pos: pos, ownLayer: ownLayer, givenLayer: given}
 	b.repeats = o.repeats
 	for _, key := range sortedKeys(given) { // the sorted order puts a mapping before its entries
 		if k := p.keys[key]; !k.expands() {
 			// Each value was already read once, without an error.
-			_ = k.readFrom(b.draft, given[key].value)
+			_ = k.readFrom(b.draft, given[key].Value)
 		}
 	}
 	if p.commandCluster != nil {
@@ -107,7 +108,7 @@ func (b *builder) deriveValues() {
 	}
 	if a := b.options.RunningCluster; a != nil {
 		dir := b.runningCluster.DataDir
-		if b.runningCluster = *a; b.layer["data-dir"].pos.assignment != "" {
+		if b.runningCluster = *a; b.layer["data-dir"].Pos.Assignment != "" {
 			b.runningCluster.DataDir = dir
 		}
 	}
@@ -159,18 +160,18 @@ func (b *builder) notes() []string {
 func (b *builder) checkUnused() {
 	for _, key := range sortedKeys(b.ownLayer) {
 		if p := b.keys[key]; !p.WholeMix && !p.Operations.occurIn(&b.load) {
-			b.failf(b.ownLayer[key].pos, "<"+key+"> applies only to "+p.Operations.name+", and this trial has none")
+			b.failf(b.ownLayer[key].Pos, "<"+key+"> applies only to "+p.Operations.name+", and this trial has none")
 		}
 	}
 	if s, ok := b.ownLayer["connections"]; ok && b.load.NewConnection {
-		b.failf(s.pos, "with <new-connection>, each operation has its own connection, so <connections> has no effect; remove it")
+		b.failf(s.Pos, "with <new-connection>, each operation has its own connection, so <connections> has no effect; remove it")
 	}
 	if b.layer.hasKey("endpoints") || b.options.RunningCluster != nil {
 		return
 	}
 	for _, k := range runningClusterKeys {
 		if s, ok := b.layer[k]; ok {
-			b.failf(s.pos, "<"+k+"> applies only to a running cluster, but this trial has no endpoints; give endpoints, or remove <"+k+">")
+			b.failf(s.Pos, "<"+k+"> applies only to a running cluster, but this trial has no endpoints; give endpoints, or remove <"+k+">")
 		}
 	}
 }
@@ -319,14 +320,14 @@ func (b *builder) checkWatchCapabilities() {
 // errorPosition returns the position in the file to report for an error about an operation. The
 // position is that of the key "consistency" if the trial has this key and the store supports the
 // operation at another consistency level. Otherwise it is the position of the operation.
-func (b *builder) errorPosition(o Operation, operation position) position {
+func (b *builder) errorPosition(o Operation, operation file.Position) file.Position {
 	s, ok := b.layer["consistency"]
 	if !ok || o.Consistency != b.consistency || !o.Kind.Reads() {
 		return operation
 	}
 	for c := range kv.NumConsistencies {
 		if c != o.Consistency && b.capabilities.CheckOperation(b.cluster.Store, o.Kind, c) == nil {
-			return s.value.pos
+			return s.Value.Pos
 		}
 	}
 	return operation
@@ -339,7 +340,7 @@ func (b *builder) checkCluster() {
 	if c.RunningCluster == nil {
 		var decode func(any) error
 		if b.settings != nil {
-			decode = func(into any) error { return decodeStrict(b.settings, c.Store, into) }
+			decode = func(into any) error { return b.settings.DecodeSettings(c.Store, settingNames(into), into) }
 		}
 		if c.Settings, err = b.catalog.Settings(c.Store, decode); err != nil {
 			b.fail(b.keyPosition("settings"), err)
@@ -361,17 +362,17 @@ func (b *builder) checkCluster() {
 // trial has a baseline. The values are those of the trial, with the changes that the key "baseline"
 // lists. The baseline does not inherit the label, because the label describes only the trial's
 // cluster.
-func (p *fileParser) baselineLayer(all layer) (layer, position, bool) {
+func (p *fileParser) baselineLayer(all layer) (layer, file.Position, bool) {
 	s, ok := all["baseline"]
 	if !ok {
-		return nil, position{}, false
+		return nil, file.Position{}, false
 	}
 	rest := maps.Clone(all)
 	delete(rest, "baseline")
 	delete(rest, "label")
 	changes := layer{}
-	for _, pair := range s.value.pairs {
-		changes[pair.key] = pair
+	for _, pair := range s.Value.Pairs {
+		changes[pair.Key] = pair
 	}
-	return p.hoistStoreKeys(changes).mergedOver(rest), s.pos, true
+	return p.hoistStoreKeys(changes).mergedOver(rest), s.Pos, true
 }

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 )
 
 // axis is a key with a list of values. A trial is expanded into one trial per value.
 type axis struct {
 	key    string
-	pos    position
-	values []*node
+	pos    file.Position
+	values []*file.Node
 }
 
 // choice holds one value for each axis of a trial. The field layer contains the values, and the
@@ -34,10 +35,10 @@ func (c *choice) fill(template string) (string, map[string]bool, error) {
 			return l
 		}
 		if s, ok := c.layer["label"]; ok && key == "store" {
-			return label(s.value, 1)
+			return label(s.Value, 1)
 		}
-		if s, ok := c.layer[key]; ok && s.value.kind == scalar && key != "name" && key != "user" {
-			return label(s.value, 1)
+		if s, ok := c.layer[key]; ok && s.Value.Kind == file.Scalar && key != "name" && key != "user" {
+			return label(s.Value, 1)
 		}
 		if wrong == nil {
 			wrong = fmt.Errorf("%s in %q does not refer to a key that has a single value in this trial%s", braced, template, suggest(key, sortedKeys(c.layer)))
@@ -76,7 +77,7 @@ type builder struct {
 	*fileParser
 	*draft
 	choice   // its layer holds all values that apply to the trial
-	pos      position
+	pos      file.Position
 	ownLayer layer // the trial's own values, without defaults
 	// givenLayer holds the values that the user gave, without the values of a preset.
 	givenLayer layer
@@ -101,12 +102,12 @@ func (b *builder) warnAboutTrial(name, text string) {
 // "arrival" is the related key of "rate". If the file does not give the related key either,
 // keyPosition returns the position of the trial. The key of a mapping's entry is written with a
 // dot, for example watch.streams.
-func (b *builder) keyPosition(key string) position {
+func (b *builder) keyPosition(key string) file.Position {
 	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
 	key, part, _ := strings.Cut(key, ".")
 	for _, k := range []string{key, cause} {
 		if s, ok := b.layer[k]; ok {
-			return s.value.field(part).pos
+			return s.Value.Field(part).Pos
 		}
 	}
 	return b.pos

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -12,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/goccy/go-yaml"
 )
 
 // Cluster is a cluster under test. Trials whose clusters have equal Keys can share a cluster.
@@ -237,47 +234,6 @@ func variantKeys() []string {
 	return []string{"version", "exec", "label", "settings", "env", "members"}
 }
 
-// decodeStrict decodes a store's settings from the file. Every error is an *Error with a position.
-func decodeStrict(n *node, store string, target any) (err error) {
-	if n.base != nil {
-		if err := decodeStrict(n.base, store, target); err != nil {
-			return err
-		}
-	}
-	defer func() { // the YAML library uses reflection on a type from another package, so it might panic
-		if r := recover(); r != nil {
-			err = n.pos.errorf("cannot read these settings for %s", store)
-		}
-	}()
-	err = yaml.NodeToValue(n.raw, target, yaml.Strict())
-	if err == nil {
-		return nil
-	}
-	var known yaml.Error
-	if !errors.As(err, &known) || known.GetToken() == nil {
-		return n.pos.errorf("cannot read these settings for %s: %s", store, strings.TrimPrefix(err.Error(), "time: "))
-	}
-	where, value := tokenPosition(known.GetToken()), known.GetToken().Value
-	if n.pos.assignment != "" {
-		where = n.pos
-	}
-	var (
-		field    *yaml.UnknownFieldError
-		mistyped *yaml.TypeError
-		overflow *yaml.OverflowError
-	)
-	switch {
-	case errors.As(err, &field):
-		name := strings.Trim(strings.TrimPrefix(field.Message, "unknown field "), `"`)
-		return where.errorf("%s has no setting %q%s", store, name, suggestOrList(name, settingNames(target)))
-	case errors.As(err, &mistyped):
-		return where.errorf("this setting for %s must be %s, not %q", store, describeType(mistyped.DstType), value)
-	case errors.As(err, &overflow):
-		return where.errorf("this setting for %s is out of range: %s", store, overflow.SrcNum)
-	}
-	return where.errorf("cannot read these settings for %s: %s", store, known.GetMessage())
-}
-
 // settingField is a field of a struct with a store's settings: its key in YAML, and its type.
 type settingField struct {
 	name string
@@ -313,25 +269,4 @@ func settingFields(target any) []settingField {
 		}
 	}
 	return fields
-}
-
-func describeType(t reflect.Type) string {
-	if t == nil {
-		return "a value of another type"
-	}
-	switch k := t.Kind(); {
-	case t == reflect.TypeFor[time.Duration]():
-		return "a duration such as 5s"
-	case k == reflect.Bool:
-		return "true or false"
-	case k >= reflect.Int && k <= reflect.Uint64:
-		return "a whole number"
-	case k == reflect.Float32, k == reflect.Float64:
-		return "a number"
-	case k == reflect.String:
-		return "text"
-	case k == reflect.Slice, k == reflect.Array:
-		return "a list"
-	}
-	return "a mapping"
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 )
 
 //go:embed presets.yaml
@@ -35,7 +36,7 @@ type Command struct {
 func NewCommand(name string) *Command {
 	c := &Command{Name: name, Names: map[string]string{}, flags: layer{}}
 	c.parser = &fileParser{file: "presets.yaml", keys: byKey(parameters(nil, nil))}
-	root, err := document([]byte(presets))
+	root, err := file.Parse([]byte(presets))
 	if err != nil {
 		panic(err)
 	}
@@ -46,7 +47,7 @@ func NewCommand(name string) *Command {
 	c.parser.namer = keyNamer{name: c.parameterName, forFlags: true}
 	for _, t := range o.trialNodes {
 		own, _ := c.parser.splitAxes(t)
-		if own["name"].value.text == name {
+		if own["name"].Value.Text == name {
 			c.preset = own.mergedOver(o.defaults)
 			return c
 		}
@@ -59,7 +60,9 @@ func NewCommand(name string) *Command {
 }
 
 // flagPair returns a value from a flag, which has no position in a file.
-func flagPair(text string) pair { return pair{value: &node{kind: scalar, text: text, fromFlag: true}} }
+func flagPair(text string) file.Pair {
+	return file.Pair{Value: &file.Node{Kind: file.Scalar, Text: text, FromFlag: true}}
+}
 
 // parameterName returns the command's name for a parameter.
 func (c *Command) parameterName(key string) string {
@@ -100,7 +103,7 @@ func (c *Command) Parameters(mixed bool) []*Parameter {
 func (c *Command) draft() *draft {
 	d := c.parser.newDraft()
 	for _, key := range sortedKeys(c.preset) {
-		_ = c.parser.keys[key].readFrom(d, c.preset[key].value) // the value was already read once, without an error
+		_ = c.parser.keys[key].readFrom(d, c.preset[key].Value) // the value was already read once, without an error
 	}
 	if c.preset.hasKey("total") {
 		d.load.Duration = 0
@@ -128,8 +131,8 @@ func (c *Command) Set(key, text string) error {
 	d := c.draft()
 	d.load.STM, d.load.Watch = &STM{}, &Watch{}
 	if p.value == nil {
-		err := p.readFrom(d, given.value)
-		var located *Error
+		err := p.readFrom(d, given.Value)
+		var located *file.Error
 		if errors.As(err, &located) {
 			return errors.New(located.Text)
 		}
@@ -137,7 +140,7 @@ func (c *Command) Set(key, text string) error {
 		return err
 	}
 	if b, ok := p.value.(typedValue[bool]); ok {
-		given.value.text = b.format(*b.field(&d.load)) // normalizes a Boolean such as "1"
+		given.Value.Text = b.format(*b.field(&d.load)) // normalizes a Boolean such as "1"
 	}
 	c.flags[key] = given
 	return nil
@@ -175,12 +178,12 @@ func (c *Command) Scenario(catalog Catalog, options CommandOptions) (*Scenario, 
 	own := maps.Clone(c.flags)
 	for _, key := range sortedKeys(own) {
 		if of, _ := p.keys[key].group(); of != "" && !c.preset.hasKey(of) {
-			c.preset[of] = pair{value: &node{kind: mapping, fromFlag: true}}
+			c.preset[of] = file.Pair{Value: &file.Node{Kind: file.Mapping, FromFlag: true}}
 		}
 	}
 	for _, key := range sortedKeys(own) {
-		if err := p.keys[key].readFrom(c.draft(), own[key].value); err != nil {
-			p.fail(position{}, err)
+		if err := p.keys[key].readFrom(c.draft(), own[key].Value); err != nil {
+			p.fail(file.Position{}, err)
 		}
 	}
 	p.checkExclusiveKeys(own)
@@ -189,7 +192,7 @@ func (c *Command) Scenario(catalog Catalog, options CommandOptions) (*Scenario, 
 	}
 	all := own.mergedOver(c.preset)
 	all["store"] = flagPair(options.Store)
-	b := p.buildTrial(position{}, &outline{repeats: options.Repeats}, choice{}, own, all)
+	b := p.buildTrial(file.Position{}, &outline{repeats: options.Repeats}, choice{}, own, all)
 	if len(p.errs) > 0 {
 		return nil, errors.New(p.errs[0].Text)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -114,35 +115,35 @@ func (d Distribution) check() error {
 
 // setDistribution reads a distribution. The value is a text that ParseDistribution accepts, or a
 // mapping with the name and the parameters.
-func setDistribution(d *draft, key string, n *node) (err error) {
-	if n.kind != mapping {
-		d.load.Distribution, err = parseWord(n, key, ParseDistribution)
+func setDistribution(d *draft, key string, n *file.Node) (err error) {
+	if n.Kind != file.Mapping {
+		d.load.Distribution, err = file.ParseWord(n, key, ParseDistribution)
 		return err
 	}
 	var v Distribution
-	if name := n.field("name"); name != n { // the name comes first, because the other keys depend on it
-		if v, err = parseWord(name, key, newDistribution); err != nil {
+	if name := n.Field("name"); name != n { // the name comes first, because the other keys depend on it
+		if v, err = file.ParseWord(name, key, newDistribution); err != nil {
 			return err
 		}
 	}
 	if v.Name == "" {
-		return n.pos.errorf("distribution has no name; add name: sequential, uniform, zipfian or hotspot")
+		return n.Pos.Errorf("distribution has no name; add name: sequential, uniform, zipfian or hotspot")
 	}
-	readers := map[string]func(*node) error{"name": func(*node) error { return nil }}
+	readers := map[string]func(*file.Node) error{"name": func(*file.Node) error { return nil }}
 	for _, s := range distributionParameters() {
-		readers[s.key] = func(n *node) (err error) {
+		readers[s.key] = func(n *file.Node) (err error) {
 			if v.Name != s.distribution {
-				return n.pos.errorf("%s applies only to the distribution %s", s.key, s.distribution)
+				return n.Pos.Errorf("%s applies only to the distribution %s", s.key, s.distribution)
 			}
-			*s.field(&v), err = n.number(s.key)
+			*s.field(&v), err = n.Number(s.key)
 			return err
 		}
 	}
-	if err := n.fields(key, readers); err != nil {
+	if err := n.Fields(key, readers); err != nil {
 		return err
 	}
 	if err := v.check(); err != nil {
-		return n.pos.errorf("%v", err)
+		return n.Pos.Errorf("%v", err)
 	}
 	d.load.Distribution = v
 	return nil

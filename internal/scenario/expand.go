@@ -1,6 +1,10 @@
 package scenario
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
+)
 
 // maxTrials is the maximum number of trials into which a file may expand, including repeats.
 const maxTrials = 10_000
@@ -8,39 +12,39 @@ const maxTrials = 10_000
 // expand expands each trial in the file into one trial per choice.
 func (p *fileParser) expand(o *outline) []*builder {
 	var trials []*builder
-	names := make(map[string]position)
+	names := make(map[string]file.Position)
 	runs := 0
 	for _, t := range o.trialNodes {
 		own, axes := p.splitAxes(t)
 		n := countChoices(axes)
 		if runs += n; n > maxTrials || runs > maxTrials {
-			p.failf(t.pos, "with this trial, the scenario expands to more than %d trials; use fewer values in matrix or steps", maxTrials)
+			p.failf(t.Pos, "with this trial, the scenario expands to more than %d trials; use fewer values in matrix or steps", maxTrials)
 			return nil
 		}
 		for i := range n {
 			c := p.choiceAt(axes, i)
 			for k, s := range own {
 				if twice, ok := c.layer[k]; ok && !slices.Contains(c.axes, k) {
-					p.failf(twice.pos, "%s is given both in the trial and in its list of stores; give it only once", k)
+					p.failf(twice.Pos, "%s is given both in the trial and in its list of stores; give it only once", k)
 				}
 				c.layer[k] = s
 			}
-			for _, b := range p.build(t.pos, o, c) {
+			for _, b := range p.build(t.Pos, o, c) {
 				if runs += b.trial.Repeats - 1; b.trial.BaselineOf != "" {
 					runs++
 				}
 				if runs > maxTrials {
-					p.failf(t.pos, "with this trial and the repeats, the scenario expands to more than %d trials; use fewer repeats or values", maxTrials)
+					p.failf(t.Pos, "with this trial and the repeats, the scenario expands to more than %d trials; use fewer repeats or values", maxTrials)
 					return nil
 				}
 				first, twice := names[b.trial.Name]
 				switch {
-				case twice && first == t.pos && p.options.Scale != 0:
+				case twice && first == t.Pos && p.options.Scale != 0:
 					continue // scaling made several steps equal
 				case twice:
-					p.failf(b.keyPosition("name"), "the name %s is already used by the trial in line %d; give each trial a unique name", b.trial.Name, first.line)
+					p.failf(b.keyPosition("name"), "the name %s is already used by the trial in line %d; give each trial a unique name", b.trial.Name, first.Line)
 				}
-				names[b.trial.Name] = t.pos
+				names[b.trial.Name] = t.Pos
 				b.trial.Number = len(trials) + 1
 				trials = append(trials, b)
 			}
@@ -50,17 +54,17 @@ func (p *fileParser) expand(o *outline) []*builder {
 }
 
 // splitAxes separates a trial's axes from its other keys. No key may be in both.
-func (p *fileParser) splitAxes(t *node) (layer, []axis) {
+func (p *fileParser) splitAxes(t *file.Node) (layer, []axis) {
 	own := layer{}
 	var axes, steps []axis
-	for _, pair := range t.pairs {
-		switch pair.key {
+	for _, pair := range t.Pairs {
+		switch pair.Key {
 		case "matrix":
-			axes = p.matrix(pair.value)
+			axes = p.matrix(pair.Value)
 		case "steps":
-			steps = p.steps(pair.value)
+			steps = p.steps(pair.Value)
 		default:
-			own[pair.key] = pair
+			own[pair.Key] = pair
 		}
 	}
 	own = p.hoistStoreKeys(own)
@@ -100,7 +104,7 @@ func (p *fileParser) choiceAt(axes []axis, i int) choice {
 	for a, ax := range axes {
 		v := ax.values[indices[a]]
 		c.axes = append(c.axes, ax.key)
-		c.layer[ax.key] = pair{ax.key, ax.pos, v}
+		c.layer[ax.key] = file.Pair{Key: ax.key, Pos: ax.pos, Value: v}
 		c.labels[ax.key] = label(v, indices[a]+1)
 		if ax.key == "store" {
 			c.labels[ax.key] = storeLabel(ax.values, indices[a])

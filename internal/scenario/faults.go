@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -21,14 +22,14 @@ func faultsValue() value {
 }
 
 // readFaults reads faults. The value is a list of mappings, or a text in the form that flags use.
-func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
-	if n.kind == scalar {
-		return parseWord(n, key, fault.Parse)
+func readFaults(_ *draft, key string, n *file.Node) (all []fault.Fault, err error) {
+	if n.Kind == file.Scalar {
+		return file.ParseWord(n, key, fault.Parse)
 	}
-	if n.kind != list {
-		return nil, n.pos.errorf("faults must be a list, for example [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.describe())
+	if n.Kind != file.List {
+		return nil, n.Pos.Errorf("faults must be a list, for example [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.Describe())
 	}
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		f, err := readFault(item)
 		if err != nil {
 			return nil, err
@@ -36,39 +37,39 @@ func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
 		all = append(all, f)
 	}
 	if len(all) == 0 {
-		return nil, n.pos.errorf("the list of faults is empty; omit the key faults")
+		return nil, n.Pos.Errorf("the list of faults is empty; omit the key faults")
 	}
 	return all, nil
 }
 
-func readFault(n *node) (f fault.Fault, err error) {
-	if n.kind == scalar {
-		return parseWord(n, "a fault", fault.ParseFault)
+func readFault(n *file.Node) (f fault.Fault, err error) {
+	if n.Kind == file.Scalar {
+		return file.ParseWord(n, "a fault", fault.ParseFault)
 	}
 	texts := map[string]string{}
-	readers := map[string]func(*node) error{}
+	readers := map[string]func(*file.Node) error{}
 	for _, name := range fault.FieldNames() {
-		readers[name] = func(n *node) (err error) {
-			if name == "of" && n.kind == list {
-				kinds := make([]string, len(n.items))
-				for i, item := range n.items {
-					if kinds[i], err = item.singleLine(name); err != nil {
+		readers[name] = func(n *file.Node) (err error) {
+			if name == "of" && n.Kind == file.List {
+				kinds := make([]string, len(n.Items))
+				for i, item := range n.Items {
+					if kinds[i], err = item.SingleLine(name); err != nil {
 						return err
 					}
 				}
 				texts[name] = strings.Join(kinds, fault.KindSeparator)
 				return nil
 			}
-			texts[name], err = n.singleLine(name)
+			texts[name], err = n.SingleLine(name)
 			return err
 		}
 	}
-	if err := n.fields("a fault", readers); err != nil {
+	if err := n.Fields("a fault", readers); err != nil {
 		return f, err
 	}
 	f, field, err := fault.ParseFields(texts)
 	if err != nil {
-		return f, n.field(field).pos.errorf("%v", err)
+		return f, n.Field(field).Pos.Errorf("%v", err)
 	}
 	return f, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 )
 
 // fileParser parses one file.
@@ -25,26 +26,26 @@ type fileParser struct {
 	hosts           []Host
 	assignmentLayer layer             // the layer of the assignments in Options.Assignments
 	aliases         map[string]string // final names of trials, by their names before scaling
-	errs            Errors
-	secrets         []*node // values of the key "user"
+	errs            file.Errors
+	secrets         []*file.Node // values of the key "user"
 	warnings        []string
 }
 
 // fail adds err to the list of errors. If err is not an *Error, the parameter fallback is used as
 // its position.
-func (p *fileParser) fail(fallback position, err error) {
-	var located *Error
+func (p *fileParser) fail(fallback file.Position, err error) {
+	var located *file.Error
 	if !errors.As(err, &located) {
-		located = fallback.errorf("%v", err)
+		located = fallback.Errorf("%v", err)
 	}
 	if located.File == "" {
 		located.File = p.file
 	}
-	p.errs.add(located)
+	p.errs.Add(located)
 }
 
-func (p *fileParser) failf(pos position, format string, args ...any) {
-	p.fail(pos, pos.errorf(p.namer.fill(format), args...))
+func (p *fileParser) failf(pos file.Position, format string, args ...any) {
+	p.fail(pos, pos.Errorf(p.namer.fill(format), args...))
 }
 
 func (p *fileParser) warn(format string, args ...any) {
@@ -59,13 +60,13 @@ func (p *fileParser) newDraft() *draft {
 // checked on its own.
 type outline struct {
 	Scenario   // without trials
-	namePos    position
+	namePos    file.Position
 	repeats    int
 	repeatRule RepeatRule
 	defaults   layer
-	trialNodes []*node // the trials as written
+	trialNodes []*file.Node // the trials as written
 	// repeatsPos is the position of the key repeats in the file.
-	repeatsPos position
+	repeatsPos file.Position
 }
 
 // filePart identifies the part of a file that contains a key.
@@ -120,14 +121,14 @@ func trialKeys(parameters map[string]*Parameter) []string {
 
 // findParameter returns the parameter for a key, and reports whether this part of the file may
 // contain the key. If not, it adds an error.
-func (p *fileParser) findParameter(pair pair, part filePart) (*Parameter, bool) {
-	k, ok := p.trialKey(pair.key)
+func (p *fileParser) findParameter(pair file.Pair, part filePart) (*Parameter, bool) {
+	k, ok := p.trialKey(pair.Key)
 	switch {
 	case !ok:
 		p.failUnknownKey(pair, part)
 	case k.trialOnly && part != inTrial, k.notInMatrix && part == inMatrix:
-		p.failf(pair.pos, "%s is a key for a trial, not for %s", pair.key, part)
-	case pair.value.kind == null:
+		p.failf(pair.Pos, "%s is a key for a trial, not for %s", pair.Key, part)
+	case pair.Value.Kind == file.Null:
 		p.failMissingValue(pair)
 	default:
 		return k, true
@@ -135,32 +136,32 @@ func (p *fileParser) findParameter(pair pair, part filePart) (*Parameter, bool) 
 	return k, false
 }
 
-func (p *fileParser) failUnknownKey(pair pair, part filePart) {
-	_, isTrialKey := p.trialKey(pair.key)
+func (p *fileParser) failUnknownKey(pair file.Pair, part filePart) {
+	_, isTrialKey := p.trialKey(pair.Key)
 	knownKeys := trialKeys(p.keys)
 	if part == inFile {
 		knownKeys = fileKeyNames()
 	}
 	switch {
 	case part == inFile && isTrialKey:
-		p.failf(pair.pos, "%s is a key for a trial or for defaults, not for the top level of the file", pair.key)
-	case slices.Contains(fileKeyNames(), pair.key):
-		p.failf(pair.pos, "%s is a key for the top level of the file, not for %s", pair.key, part)
+		p.failf(pair.Pos, "%s is a key for a trial or for defaults, not for the top level of the file", pair.Key)
+	case slices.Contains(fileKeyNames(), pair.Key):
+		p.failf(pair.Pos, "%s is a key for the top level of the file, not for %s", pair.Key, part)
 	default:
-		p.failf(pair.pos, "unknown key %q%s", pair.key, cmp.Or(suggest(pair.key, knownKeys), keysListed))
+		p.failf(pair.Pos, "unknown key %q%s", pair.Key, cmp.Or(suggest(pair.Key, knownKeys), keysListed))
 	}
 }
 
 // keysListed is the end of an error about an unknown key that is not similar to any known key.
 const keysListed = "; docs/reference/scenarios.md lists the keys"
 
-func (p *fileParser) failMissingValue(pair pair) {
-	p.failf(pair.pos, "%s has no value; give it a value or remove the key", pair.key)
+func (p *fileParser) failMissingValue(pair file.Pair) {
+	p.failf(pair.Pos, "%s has no value; give it a value or remove the key", pair.Key)
 }
 
 // layer holds values by their keys: the values in defaults, or the values of a trial for one choice
 // from its matrix and steps. Values in a higher layer replace values in a lower layer.
-type layer map[string]pair
+type layer map[string]file.Pair
 
 func (l layer) hasKey(key string) bool {
 	_, ok := l[key]
@@ -172,7 +173,7 @@ func (l layer) hasKey(key string) bool {
 func (l layer) mergedOver(base layer) layer {
 	out := maps.Clone(base)
 	for name, s := range l {
-		for _, replacedKey := range replacedKeys(name, s.value, base) {
+		for _, replacedKey := range replacedKeys(name, s.Value, base) {
 			delete(out, replacedKey)
 		}
 	}
@@ -183,7 +184,7 @@ func (l layer) mergedOver(base layer) layer {
 // replacedKeys returns the other keys in the lower layer `base` that no longer apply if a higher
 // layer sets `key` to `value`. For example, a trial with a total does not use the duration in
 // defaults.
-func replacedKeys(key string, value *node, base layer) []string {
+func replacedKeys(key string, value *file.Node, base layer) []string {
 	switch key {
 	case "duration":
 		return []string{"total"}
@@ -202,15 +203,15 @@ func replacedKeys(key string, value *node, base layer) []string {
 	case "members", "members-on", "settings", "env":
 		return runningClusterKeys
 	case "rate":
-		if a, ok := base["arrival"]; ok && a.value.text == Closed.String() {
+		if a, ok := base["arrival"]; ok && a.Value.Text == Closed.String() {
 			return []string{"arrival"}
 		}
 	case "arrival":
-		if value.text == Closed.String() {
+		if value.Text == Closed.String() {
 			return []string{"rate"}
 		}
 	case "store":
-		if s, ok := base["store"]; ok && s.value.text != value.text {
+		if s, ok := base["store"]; ok && s.Value.Text != value.Text {
 			return slices.Concat([]string{"exec", "version", "label", "settings", "env"}, runningClusterKeys)
 		}
 	}
@@ -222,17 +223,17 @@ func replacedKeys(key string, value *node, base layer) []string {
 // reported.
 func (p *fileParser) hoistStoreKeys(l layer) layer {
 	s, ok := l["store"]
-	if !ok || s.value.kind != mapping {
+	if !ok || s.Value.Kind != file.Mapping {
 		return l
 	}
 	delete(l, "store")
-	for _, pair := range s.value.pairs {
-		k := pair.key
+	for _, pair := range s.Value.Pairs {
+		k := pair.Key
 		if k == "name" {
 			k = "store"
 		}
 		if _, twice := l[k]; twice {
-			p.failf(pair.pos, "%s is given both in store and outside it; give it only once", k)
+			p.failf(pair.Pos, "%s is given both in store and outside it; give it only once", k)
 		}
 		l[k] = pair
 	}
@@ -256,9 +257,9 @@ func (p *fileParser) checkExclusiveKeys(l layer) {
 		a, first := l[c[0]]
 		b, second := l[c[1]]
 		if first && second {
-			at := a.pos
-			if b.pos.isAfter(a.pos) {
-				at = b.pos
+			at := a.Pos
+			if b.Pos.IsAfter(a.Pos) {
+				at = b.Pos
 			}
 			p.failf(at, "<"+c[0]+"> and <"+c[1]+"> exclude each other; give only one of them")
 		}

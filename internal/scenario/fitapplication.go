@@ -18,7 +18,7 @@ func (b *builder) deriveApplicationFields() {
 	}
 	for _, key := range applicationKeys {
 		if s, ok := b.givenLayer[key]; ok {
-			b.failf(s.pos, "the application determines what is sent, when, and to which keys, so <"+key+"> has no effect; remove it")
+			b.failf(s.Pos, "the application determines what is sent, when, and to which keys, so <"+key+"> has no effect; remove it")
 		}
 	}
 	app := application.Find(b.apps, a.Name)
@@ -44,7 +44,7 @@ func (b *builder) deriveApplicationFields() {
 		a.Text = app.Phrase(values)
 		p := app.Profile(values, way)
 		if said, ok := b.givenLayer["connections"]; ok && p.Connections > 0 {
-			b.failf(said.pos, "the application determines which connection each call uses, so <connections> has no effect; remove it")
+			b.failf(said.Pos, "the application determines which connection each call uses, so <connections> has no effect; remove it")
 		}
 		b.load.applyProfile(p)
 	}

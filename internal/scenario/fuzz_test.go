@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 )
 
 // FuzzParse searches for a file with which one of these errors occurs: Parse panics; Parse accepts
@@ -27,7 +29,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Parse("f.yaml", data, shelf{}, Options{})
 		if err != nil {
-			var es Errors
+			var es file.Errors
 			if !errors.As(err, &es) || len(es) == 0 || s != nil {
 				t.Fatalf("refused with %T: %v", err, err)
 			}
@@ -55,7 +57,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if _, err := Parse("f.yaml", data, shelf{}, Options{Scale: 0.01, Store: "slow"}); err != nil {
-			var es Errors
+			var es file.Errors
 			if !errors.As(err, &es) || len(es) == 0 {
 				t.Fatalf("scaled, it is refused with %T: %v", err, err)
 			}

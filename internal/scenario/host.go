@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -146,15 +147,15 @@ func hostsSchema() jsonSchema {
 }
 
 // readHosts reads the list of hosts in the file.
-func readHosts(n *node) ([]Host, error) {
-	if n.kind != list {
-		return nil, n.pos.errorf("hosts must be a list, for example [{name: a, address: 127.0.0.2}], not %s", n.describeMismatch(list))
+func readHosts(n *file.Node) ([]Host, error) {
+	if n.Kind != file.List {
+		return nil, n.Pos.Errorf("hosts must be a list, for example [{name: a, address: 127.0.0.2}], not %s", n.DescribeMismatch(file.List))
 	}
-	if len(n.items) > maxHosts {
-		return nil, n.pos.errorf("there are %d hosts, but at most %d are allowed", len(n.items), maxHosts)
+	if len(n.Items) > maxHosts {
+		return nil, n.Pos.Errorf("there are %d hosts, but at most %d are allowed", len(n.Items), maxHosts)
 	}
 	var hosts []Host
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		h, err := readHost(item)
 		if err != nil {
 			return nil, err
@@ -162,9 +163,9 @@ func readHosts(n *node) ([]Host, error) {
 		for _, o := range hosts {
 			switch {
 			case o.Name == h.Name:
-				return nil, item.pos.errorf("two hosts have the name %s; give each host a unique name", h.Name)
+				return nil, item.Pos.Errorf("two hosts have the name %s; give each host a unique name", h.Name)
 			case o.Address == h.Address && h.Address != "":
-				return nil, item.pos.errorf("the hosts %s and %s have the same address, %s; give each host its own address", o.Name, h.Name, h.Address)
+				return nil, item.Pos.Errorf("the hosts %s and %s have the same address, %s; give each host its own address", o.Name, h.Name, h.Address)
 			}
 		}
 		hosts = append(hosts, h)
@@ -172,23 +173,26 @@ func readHosts(n *node) ([]Host, error) {
 	return hosts, nil
 }
 
-func readHost(n *node) (h Host, err error) {
-	err = n.fields("a host", map[string]func(*node) error{
-		"name":    func(n *node) (err error) { h.Name, err = n.singleLine("name"); return err },
-		"address": func(n *node) (err error) { h.Address, err = n.singleLine("address"); return err },
-		"via":     func(n *node) (err error) { h.Transport, err = parseWord(n, "via", ParseTransport); return err },
-		"dir":     func(n *node) (err error) { h.Dir, err = n.singleLine("dir"); return err },
+func readHost(n *file.Node) (h Host, err error) {
+	err = n.Fields("a host", map[string]func(*file.Node) error{
+		"name":    func(n *file.Node) (err error) { h.Name, err = n.SingleLine("name"); return err },
+		"address": func(n *file.Node) (err error) { h.Address, err = n.SingleLine("address"); return err },
+		"via": func(n *file.Node) (err error) {
+			h.Transport, err = file.ParseWord(n, "via", ParseTransport)
+			return err
+		},
+		"dir": func(n *file.Node) (err error) { h.Dir, err = n.SingleLine("dir"); return err },
 	})
 	switch {
 	case err != nil:
 		return h, err
 	case h.Name == "":
-		return h, n.pos.errorf("a host needs a name, for example {name: a, address: 127.0.0.2}")
+		return h, n.Pos.Errorf("a host needs a name, for example {name: a, address: 127.0.0.2}")
 	case !validName.MatchString(h.Name):
-		return h, n.pos.errorf("the host %s", invalidNameText(h.Name))
+		return h, n.Pos.Errorf("the host %s", invalidNameText(h.Name))
 	}
 	if err := cmp.Or(h.checkAddress(), h.checkDir()); err != nil {
-		return h, n.pos.errorf("%v", err)
+		return h, n.Pos.Errorf("%v", err)
 	}
 	return h, nil
 }

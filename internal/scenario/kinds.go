@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -23,7 +24,7 @@ type typedValue[T any] struct {
 	// The following fields are optional. fromFile reads a value from a file; without it, fromText
 	// is used. checkBounds checks bounds. isAbsent reports whether a value means that the load does
 	// not have the parameter.
-	fromFile    func(d *draft, key string, n *node) (T, error)
+	fromFile    func(d *draft, key string, n *file.Node) (T, error)
 	checkBounds func(c *checks, key string, v T)
 	isAbsent    func(T) bool
 	// toJSON and fromJSON convert the value for records. Without them, the value is recorded as
@@ -45,12 +46,12 @@ func (t typedValue[T]) parse(l *Load, s string) error {
 	return err
 }
 
-func (t typedValue[T]) read(d *draft, key string, n *node) (err error) {
+func (t typedValue[T]) read(d *draft, key string, n *file.Node) (err error) {
 	var v T
 	if t.fromFile != nil {
 		v, err = t.fromFile(d, key, n)
 	} else {
-		v, err = parseWord(n, key, t.fromText)
+		v, err = file.ParseWord(n, key, t.fromText)
 	}
 	*t.field(&d.load) = v
 	return err
@@ -139,14 +140,14 @@ func integerValue[T int | int64 | uint32 | uint64](field func(*Load) *T, least, 
 			}
 			return T(n), err
 		},
-		fromFile: func(d *draft, key string, n *node) (T, error) {
-			i, err := n.integer(key)
+		fromFile: func(d *draft, key string, n *file.Node) (T, error) {
+			i, err := n.Integer(key)
 			switch {
 			case err != nil:
 			case !signed && i < least: // otherwise a given 0 would count as absent
-				err = n.pos.errorf("%s", d.keyNamer.outOfBounds(key, n.text, fmt.Sprintf("at least %d", least)))
+				err = n.Pos.Errorf("%s", d.keyNamer.outOfBounds(key, n.Text, fmt.Sprintf("at least %d", least)))
 			case int64(T(i)) != i:
-				err = n.pos.errorf("%s is %s, which is far too large", key, n.text)
+				err = n.Pos.Errorf("%s is %s, which is far too large", key, n.Text)
 			}
 			return T(i), err
 		},
@@ -216,10 +217,10 @@ func durationValue(field func(*Load) *time.Duration, limit time.Duration, zero s
 func positiveDuration(field func(*Load) *time.Duration, limit time.Duration) typedValue[time.Duration] {
 	t := durationValue(field, limit, "")
 	t.boundsText, t.fileSchema = "above 0, up to "+text.FormatDuration(limit), positiveDurationSchema
-	t.fromFile = func(d *draft, key string, n *node) (time.Duration, error) {
-		v, err := parseWord(n, key, text.ParseDuration)
+	t.fromFile = func(d *draft, key string, n *file.Node) (time.Duration, error) {
+		v, err := file.ParseWord(n, key, text.ParseDuration)
 		if err == nil && v <= 0 {
-			err = n.pos.errorf("%s", d.keyNamer.outOfBounds(key, v.String(), "above 0"))
+			err = n.Pos.Errorf("%s", d.keyNamer.outOfBounds(key, v.String(), "above 0"))
 		}
 		return v, err
 	}
@@ -245,7 +246,7 @@ func timeoutValue() value {
 func boolValue(field func(*Load) *bool) typedValue[bool] {
 	return typedValue[bool]{
 		field: field, placeholder: "bool", fileSchema: boolSchema, toJSON: identity[bool], format: strconv.FormatBool, fromText: text.ParseBool,
-		fromFile: func(_ *draft, key string, n *node) (bool, error) { return n.boolean(key) },
+		fromFile: func(_ *draft, key string, n *file.Node) (bool, error) { return n.Boolean(key) },
 	}
 }
 
@@ -259,8 +260,8 @@ func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typ
 	return typedValue[T]{
 		field: field, placeholder: word, boundsText: bounds, fileSchema: textSchema,
 		fromText: func(s string) (T, error) { return T(s), nil },
-		fromFile: func(_ *draft, key string, n *node) (T, error) {
-			s, err := n.scalarText(key)
+		fromFile: func(_ *draft, key string, n *file.Node) (T, error) {
+			s, err := n.ScalarText(key)
 			return T(s), err
 		},
 		format:   func(v T) string { return KeyText([]byte(v)) },
@@ -278,14 +279,14 @@ func rateValue() value {
 			n, err := text.ParseNumber(s)
 			return Rate{PerSecond: n}, err
 		},
-		fromFile: func(d *draft, key string, n *node) (Rate, error) {
-			r, err := parseWord(n, key, parseRate)
+		fromFile: func(d *draft, key string, n *file.Node) (Rate, error) {
+			r, err := file.ParseWord(n, key, parseRate)
 			if err == nil && r.SourceTrial == "" && !(r.PerSecond > 0) {
 				bounds := "above 0"
-				if n.fromFlag {
+				if n.FromFlag {
 					bounds += ", or 0 for a closed loop"
 				}
-				err = n.pos.errorf("%s", d.keyNamer.outOfBounds(key, n.text, bounds))
+				err = n.Pos.Errorf("%s", d.keyNamer.outOfBounds(key, n.Text, bounds))
 			}
 			return r, err
 		},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -95,79 +96,79 @@ func decodeMix(b json.RawMessage) (mix []Operation, err error) {
 }
 
 // setOperation reads the operation of a load with a single operation.
-func setOperation(d *draft, key string, n *node) error {
-	k, err := parseWord(n, key, kv.ParseKind)
-	d.load.Mix, d.mixPositions = []Operation{{Kind: k, Weight: 1}}, []position{n.pos}
+func setOperation(d *draft, key string, n *file.Node) error {
+	k, err := file.ParseWord(n, key, kv.ParseKind)
+	d.load.Mix, d.mixPositions = []Operation{{Kind: k, Weight: 1}}, []file.Position{n.Pos}
 	return err
 }
 
 // setMix reads the operations of a load: a mapping from operations to weights, or a list.
-func setMix(d *draft, key string, n *node) (err error) {
+func setMix(d *draft, key string, n *file.Node) (err error) {
 	d.load.Mix, d.mixPositions = nil, nil
-	if n.fromFlag {
-		d.load.Mix, err = parseMix(n.text)
-		d.mixPositions = make([]position, len(d.load.Mix))
+	if n.FromFlag {
+		d.load.Mix, err = parseMix(n.Text)
+		d.mixPositions = make([]file.Position, len(d.load.Mix))
 		return err
 	}
-	switch n.kind {
-	case mapping:
-		for _, p := range n.pairs {
-			k, err := parseWord(&node{kind: scalar, text: p.key, pos: p.pos}, key, kv.ParseKind)
+	switch n.Kind {
+	case file.Mapping:
+		for _, p := range n.Pairs {
+			k, err := file.ParseWord(&file.Node{Kind: file.Scalar, Text: p.Key, Pos: p.Pos}, key, kv.ParseKind)
 			if err != nil {
 				return err
 			}
-			weight, err := readWeight(p.value)
+			weight, err := readWeight(p.Value)
 			if err != nil {
 				return err
 			}
-			d.load.Mix, d.mixPositions = append(d.load.Mix, Operation{Kind: k, Weight: weight}), append(d.mixPositions, p.pos)
+			d.load.Mix, d.mixPositions = append(d.load.Mix, Operation{Kind: k, Weight: weight}), append(d.mixPositions, p.Pos)
 		}
-	case list:
-		for _, item := range n.items {
+	case file.List:
+		for _, item := range n.Items {
 			o, err := readOperation(item)
 			if err != nil {
 				return err
 			}
-			d.load.Mix, d.mixPositions = append(d.load.Mix, o), append(d.mixPositions, item.pos)
+			d.load.Mix, d.mixPositions = append(d.load.Mix, o), append(d.mixPositions, item.Pos)
 		}
 	default:
-		return n.pos.errorf("mix must be a mapping such as {put: 20, get: 80}, or a list, not %s", n.describe())
+		return n.Pos.Errorf("mix must be a mapping such as {put: 20, get: 80}, or a list, not %s", n.Describe())
 	}
 	if len(d.load.Mix) == 0 {
-		return n.pos.errorf("the mix has no operation; list at least one")
+		return n.Pos.Errorf("the mix has no operation; list at least one")
 	}
 	return nil
 }
 
-func readOperation(n *node) (Operation, error) {
+func readOperation(n *file.Node) (Operation, error) {
 	o, named := Operation{Weight: 1}, false
-	err := n.fields("an entry of mix", map[string]func(*node) error{
-		"operation": func(n *node) (err error) {
-			o.Kind, err = parseWord(n, "operation", kv.ParseKind)
+	err := n.Fields("an entry of mix", map[string]func(*file.Node) error{
+		"operation": func(n *file.Node) (err error) {
+			o.Kind, err = file.ParseWord(n, "operation", kv.ParseKind)
 			named = true
 			return err
 		},
-		"consistency": func(n *node) (err error) {
-			o.Consistency, err = parseWord(n, "consistency", kv.ParseConsistency)
+		"consistency": func(n *file.Node) (err error) {
+			o.Consistency, err = file.ParseWord(n, "consistency", kv.ParseConsistency)
 			return err
 		},
-		"weight": func(n *node) (err error) { o.Weight, err = readWeight(n); return err },
+		"weight": func(n *file.Node) (err error) { o.Weight, err = readWeight(n); return err },
 	})
 	switch {
 	case err != nil:
 		return o, err
 	case !named:
-		return o, n.pos.errorf("an entry of mix needs the key \"operation\"")
+		return o, n.Pos.Errorf("an entry of mix needs the key \"operation\"")
 	case o.Consistency != kv.NoConsistency && !o.Kind.Reads():
-		return o, n.pos.errorf("consistency applies only to reads, and %s is not a read; omit the consistency", o.Kind)
+		return o, n.Pos.Errorf("consistency applies only to reads, and %s is not a read; omit the consistency", o.Kind)
 	}
 	return o, nil
 }
 
-func readWeight(n *node) (float64, error) {
-	w, err := n.number("a weight")
+func readWeight(n *file.Node) (float64, error) {
+	w, err := n.Number("a weight")
 	if err == nil && !(w >= minWeight && w <= maxWeight) {
-		return 0, n.pos.errorf("a weight is %s, but must be from %s to %s", n.text, text.FormatNumber(minWeight), text.FormatNumber(maxWeight))
+		return 0, n.Pos.Errorf("a weight is %s, but must be from %s to %s", n.Text, text.FormatNumber(minWeight), text.FormatNumber(maxWeight))
 	}
 	return w, err
 }

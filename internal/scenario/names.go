@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 )
 
 // maxName is the maximum length of a name in bytes. The name becomes the name of a folder.
@@ -37,7 +39,7 @@ func baseName(file string) string {
 
 // label returns the text that represents a value in a trial's name. If this text would be empty or
 // too long, label returns `number`, which is the position of the value in its list.
-func label(n *node, number int) string {
+func label(n *file.Node, number int) string {
 	text := strings.NewReplacer("%", "pct").Replace(flattenedText(n))
 	text = strings.Trim(invalidNameChars.ReplaceAllString(text, "-"), "-")
 	if text == "" || len(text) > maxLabel {
@@ -49,19 +51,19 @@ func label(n *node, number int) string {
 // storeLabel returns the text that represents store i of a list in a trial's name: the store's
 // label or name. If other stores in the list have the same name, the store's version or its
 // position in the list follows.
-func storeLabel(all []*node, i int) string {
+func storeLabel(all []*file.Node, i int) string {
 	n := all[i]
-	name := label(n.field("name"), i+1)
+	name := label(n.Field("name"), i+1)
 	sameNameCount := 0
 	for _, other := range all {
-		if flattenedText(other.field("name")) == flattenedText(n.field("name")) {
+		if flattenedText(other.Field("name")) == flattenedText(n.Field("name")) {
 			sameNameCount++
 		}
 	}
-	switch said, version := n.field("label"), n.field("version"); {
-	case n.kind == mapping && said != n:
+	switch said, version := n.Field("label"), n.Field("version"); {
+	case n.Kind == file.Mapping && said != n:
 		return label(said, i+1)
-	case sameNameCount < 2 || n.kind != mapping || len(n.pairs) == 1:
+	case sameNameCount < 2 || n.Kind != file.Mapping || len(n.Pairs) == 1:
 		return name
 	case version != n:
 		return name + "-" + label(version, i+1)
@@ -71,21 +73,23 @@ func storeLabel(all []*node, i int) string {
 
 // NamePart converts a text to a form that is allowed in a name. If the converted text is empty or
 // too long, NamePart returns `number`.
-func NamePart(text string, number int) string { return label(&node{kind: scalar, text: text}, number) }
+func NamePart(text string, number int) string {
+	return label(&file.Node{Kind: file.Scalar, Text: text}, number)
+}
 
-func flattenedText(n *node) string {
+func flattenedText(n *file.Node) string {
 	var parts []string
-	switch n.kind {
-	case mapping:
-		for _, p := range n.pairs {
-			parts = append(parts, p.key+"="+flattenedText(p.value))
+	switch n.Kind {
+	case file.Mapping:
+		for _, p := range n.Pairs {
+			parts = append(parts, p.Key+"="+flattenedText(p.Value))
 		}
-	case list:
-		for _, item := range n.items {
+	case file.List:
+		for _, item := range n.Items {
 			parts = append(parts, flattenedText(item))
 		}
 	default:
-		return n.text
+		return n.Text
 	}
 	return strings.Join(parts, "+")
 }

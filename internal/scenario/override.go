@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 )
 
 // applyOptions merges the options over all values that apply to a trial. The parameter own holds
@@ -13,25 +14,25 @@ import (
 // similar values that it gives belong to the server that the other flags choose.
 func (p *fileParser) applyOptions(all, own layer) layer {
 	overrides := layer{}
-	flags := map[string]position{"store": {flag: "--store " + p.options.Store}, "exec": {flag: "--exec " + p.options.Exec}}
+	flags := map[string]file.Position{"store": {Flag: "--store " + p.options.Store}, "exec": {Flag: "--exec " + p.options.Exec}}
 	if v := p.options.Version; v != "" { // a version is never given without a store
-		at := position{flag: "--store " + p.options.Store + "@" + v}
+		at := file.Position{Flag: "--store " + p.options.Store + "@" + v}
 		flags["store"] = at
-		overrides["version"] = pair{pos: at, value: &node{kind: scalar, text: v, pos: at}}
+		overrides["version"] = file.Pair{Pos: at, Value: &file.Node{Kind: file.Scalar, Text: v, Pos: at}}
 	}
 	for _, option := range [][2]string{{"store", p.options.Store}, {"exec", p.options.Exec}} {
 		key, v := option[0], option[1]
 		if v == "" {
 			continue
 		}
-		overrides[key] = pair{pos: flags[key], value: &node{kind: scalar, text: v, pos: flags[key]}}
+		overrides[key] = file.Pair{Pos: flags[key], Value: &file.Node{Kind: file.Scalar, Text: v, Pos: flags[key]}}
 		for _, also := range []string{"store", "exec", "version"} {
-			if t, ok := own[also]; ok && (also != "store" || key == "store" && t.value.text != v) {
-				p.failf(t.pos, "--%s %s cannot override a key of the trial itself, where %s is %s; remove the key from the trial", key, v, also, t.value.describe())
+			if t, ok := own[also]; ok && (also != "store" || key == "store" && t.Value.Text != v) {
+				p.failf(t.Pos, "--%s %s cannot override a key of the trial itself, where %s is %s; remove the key from the trial", key, v, also, t.Value.Describe())
 			}
 		}
 		if e, ok := all["endpoints"]; ok && !p.assignmentLayer.hasKey("endpoints") && (key != "store" || !p.sameStore(all)) {
-			p.failf(e.pos, "--%s applies only to clusters that quorumbench starts, but this trial uses a running cluster", key)
+			p.failf(e.Pos, "--%s applies only to clusters that quorumbench starts, but this trial uses a running cluster", key)
 		}
 	}
 	all = overrides.mergedOver(all)
@@ -46,19 +47,19 @@ func (p *fileParser) applyOptions(all, own layer) layer {
 // sameStore reports whether --store has no version and names the store that the trial already has.
 func (p *fileParser) sameStore(all layer) bool {
 	s, ok := all["store"]
-	return ok && p.options.Version == "" && s.value.text == p.options.Store
+	return ok && p.options.Version == "" && s.Value.Text == p.options.Store
 }
 
 // checkExec rejects a server binary that is given once but applies to several stores, because a
 // binary is the server of only one store. The binary may be given on the command line, in defaults,
 // in a trial or in a baseline.
 func (p *fileParser) checkExec(trials []*builder) {
-	stores := map[position][]string{}
+	stores := map[file.Position][]string{}
 	for _, b := range trials {
 		exec, given := b.layer["exec"]
-		at := exec.pos
-		if p.options.Exec != "" && at.line == 0 { // a baseline that uses another store has no exec
-			at, given = position{flag: "--exec " + p.options.Exec}, true
+		at := exec.Pos
+		if p.options.Exec != "" && at.Line == 0 { // a baseline that uses another store has no exec
+			at, given = file.Position{Flag: "--exec " + p.options.Exec}, true
 		}
 		if name := b.cluster.Store; given && !slices.Contains(stores[at], name) {
 			stores[at] = append(stores[at], name)
@@ -67,7 +68,7 @@ func (p *fileParser) checkExec(trials []*builder) {
 	for at, names := range stores {
 		switch several := strings.Join(names, ", "); {
 		case len(names) < 2:
-		case at.flag != "":
+		case at.Flag != "":
 			p.failf(at, "this binary is the server of one store, but the trials use several stores (%s); set exec in the file for each store", several)
 		default:
 			p.failf(at, "exec is the server of one store, but it applies to several stores (%s); give each store its own exec, for example store: {name: %s, exec: PATH}", several, names[0])
@@ -88,8 +89,8 @@ func (a Assignment) Redacted(apps []application.Application) string {
 }
 
 // assignmentPosition returns the position of an assignment for messages.
-func (p *fileParser) assignmentPosition(a Assignment) position {
-	return position{assignment: a.Redacted(p.apps)}
+func (p *fileParser) assignmentPosition(a Assignment) file.Position {
+	return file.Position{Assignment: a.Redacted(p.apps)}
 }
 
 // assignmentsNote returns a note for the report about the assignments that affect the trial, or an
@@ -98,11 +99,11 @@ func (b *builder) assignmentsNote() string {
 	var parts []string
 	for _, a := range b.options.Assignments {
 		key, entry, nested := strings.Cut(a.Key, ".")
-		value := b.layer[key].value
+		value := b.layer[key].Value
 		if nested && value != nil {
-			value = value.field(entry)
+			value = value.Field(entry)
 		}
-		if key == "baseline" || value != nil && value.pos == b.assignmentPosition(a) {
+		if key == "baseline" || value != nil && value.Pos == b.assignmentPosition(a) {
 			parts = append(parts, a.Redacted(b.apps))
 		}
 	}
@@ -136,17 +137,17 @@ func (p *fileParser) readAssignments() {
 			p.fail(at, err)
 			continue
 		}
-		words := key == "mix" && n.kind == scalar // as in --mix
-		n.fromFlag = n.isPartial || words
+		words := key == "mix" && n.Kind == file.Scalar // as in --mix
+		n.FromFlag = n.IsPartial || words
 		p.checkValue(k, n)
-		n.fromFlag = words
-		if before, ok := p.assignmentLayer[key]; ok && nested && before.value.kind == mapping {
-			n = n.mergedOver(before.value)
-			n.isPartial = before.value.isPartial
+		n.FromFlag = words
+		if before, ok := p.assignmentLayer[key]; ok && nested && before.Value.Kind == file.Mapping {
+			n = n.MergedOver(before.Value)
+			n.IsPartial = before.Value.IsPartial
 		}
-		p.assignmentLayer[key] = pair{key, at, n}
+		p.assignmentLayer[key] = file.Pair{Key: key, Pos: at, Value: n}
 	}
-	p.secrets = slices.DeleteFunc(p.secrets, func(n *node) bool { return n.pos.assignment != "" }) // remove the values that are not in the file
+	p.secrets = slices.DeleteFunc(p.secrets, func(n *file.Node) bool { return n.Pos.Assignment != "" }) // remove the values that are not in the file
 	p.checkExclusiveKeys(p.assignmentLayer)
 	p.checkRepeatedAssignments()
 	p.checkClusterAssignments()
@@ -169,9 +170,9 @@ func (p *fileParser) checkClusterAssignments() {
 	if e, ok := p.assignmentLayer["endpoints"]; ok {
 		switch {
 		case p.options.Exec != "":
-			p.failf(e.pos, "--exec starts a server, but the endpoints belong to a running cluster; give only one of them")
+			p.failf(e.Pos, "--exec starts a server, but the endpoints belong to a running cluster; give only one of them")
 		case p.options.Version != "":
-			p.failf(e.pos, "--store %s@%s selects the version to start, but the endpoints belong to a running cluster; write --store %s, or remove the endpoints",
+			p.failf(e.Pos, "--store %s@%s selects the version to start, but the endpoints belong to a running cluster; write --store %s, or remove the endpoints",
 				p.options.Store, p.options.Version, p.options.Store)
 		}
 	}
@@ -180,7 +181,7 @@ func (p *fileParser) checkClusterAssignments() {
 	}
 	for _, key := range runningClusterKeys {
 		if s, ok := p.assignmentLayer[key]; ok && key != "data-dir" { // data-dir has no flag
-			p.failf(s.pos, "--endpoints already names the running cluster, so <%s> would have no effect; use the flags for connecting to a cluster instead, or replace --endpoints by --set endpoints=...", key)
+			p.failf(s.Pos, "--endpoints already names the running cluster, so <%s> would have no effect; use the flags for connecting to a cluster instead, or replace --endpoints by --set endpoints=...", key)
 		}
 	}
 }
@@ -195,11 +196,11 @@ func (a Assignment) SelectsRunningCluster() bool {
 // mapping with that entry. A plain word is taken literally. A text that starts like a list or a
 // mapping is parsed as YAML. A store's settings are parsed as YAML, too, because the store defines
 // their types.
-func (a Assignment) node(pos position, key, entry string) (*node, error) {
+func (a Assignment) node(pos file.Position, key, entry string) (*file.Node, error) {
 	if yaml := key == "settings" || strings.HasPrefix(a.Value, "{") || strings.HasPrefix(a.Value, "["); !yaml {
-		n := &node{kind: scalar, text: a.Value, pos: pos}
+		n := &file.Node{Kind: file.Scalar, Text: a.Value, Pos: pos}
 		if entry != "" {
-			n = &node{kind: mapping, pairs: []pair{{entry, pos, n}}, pos: pos, isPartial: true}
+			n = &file.Node{Kind: file.Mapping, Pairs: []file.Pair{{Key: entry, Pos: pos, Value: n}}, Pos: pos, IsPartial: true}
 		}
 		return n, nil
 	}
@@ -207,42 +208,14 @@ func (a Assignment) node(pos position, key, entry string) (*node, error) {
 	if entry != "" {
 		text = key + ":\n  " + entry + ": " + a.Value
 	}
-	root, err := document([]byte(text))
-	if err != nil || root == nil || len(root.pairs) != 1 {
-		return nil, pos.errorf("this is not a YAML value; quote text with braces, brackets or colons, for example 'mix={put: 20, get: 80}'")
+	root, err := file.Parse([]byte(text))
+	if err != nil || root == nil || len(root.Pairs) != 1 {
+		return nil, pos.Errorf("this is not a YAML value; quote text with braces, brackets or colons, for example 'mix={put: 20, get: 80}'")
 	}
-	n := root.pairs[0].value
-	n.setPosition(pos)
-	n.isPartial = entry != ""
+	n := root.Pairs[0].Value
+	n.SetPosition(pos)
+	n.IsPartial = entry != ""
 	return n, nil
-}
-
-// setPosition sets the position of a value and of all its parts.
-func (n *node) setPosition(pos position) {
-	n.pos = pos
-	for i := range n.pairs {
-		n.pairs[i].pos = pos
-		n.pairs[i].value.setPosition(pos)
-	}
-	for _, item := range n.items {
-		item.setPosition(pos)
-	}
-}
-
-// mergedOver returns the mapping `base` with the entries of n added. An entry of n replaces an
-// entry of `base` with the same key.
-func (n *node) mergedOver(base *node) *node {
-	if n.base != nil {
-		base = n.base.mergedOver(base)
-	}
-	out := &node{kind: mapping, pos: n.pos, raw: n.raw, base: base}
-	for _, p := range base.pairs {
-		if n.field(p.key) == n {
-			out.pairs = append(out.pairs, p)
-		}
-	}
-	out.pairs = append(out.pairs, n.pairs...)
-	return out
 }
 
 // applyAssignments merges the assignments over all values that apply to a trial.
@@ -254,10 +227,10 @@ func (p *fileParser) applyAssignments(all layer) layer {
 		switch {
 		case all.hasKey("endpoints") && slices.Contains(startedClusterKeys, key):
 			continue // the key applies only to clusters that quorumbench starts
-		case s.value.isPartial && given && base.value.kind == mapping:
-			s.value = s.value.mergedOver(base.value)
+		case s.Value.IsPartial && given && base.Value.Kind == file.Mapping:
+			s.Value = s.Value.MergedOver(base.Value)
 		case key == "baseline": // a trial without a baseline gets one
-		case s.value.isPartial && (ofSomeTrials || p.keys[key].readFrom(p.newDraft(), s.value) != nil):
+		case s.Value.IsPartial && (ofSomeTrials || p.keys[key].readFrom(p.newDraft(), s.Value) != nil):
 			continue // this trial does not have the mapping with these entries
 		}
 		overrides[key] = s
@@ -271,7 +244,7 @@ func (p *fileParser) applyAssignments(all layer) layer {
 func (p *fileParser) overrideAxes(axes []axis) []axis {
 	axes = slices.DeleteFunc(axes, func(a axis) bool {
 		for key, s := range p.assignmentLayer {
-			if !slices.Contains(startedClusterKeys, key) && slices.Contains(replacedKeys(key, s.value, nil), a.key) {
+			if !slices.Contains(startedClusterKeys, key) && slices.Contains(replacedKeys(key, s.Value, nil), a.key) {
 				return true
 			}
 		}
@@ -280,10 +253,10 @@ func (p *fileParser) overrideAxes(axes []axis) []axis {
 	for i := range axes {
 		a := &axes[i]
 		p.checkStoreAxis(a)
-		if s, ok := p.assignmentLayer[a.key]; ok && !s.value.isPartial {
-			a.values = []*node{s.value}
+		if s, ok := p.assignmentLayer[a.key]; ok && !s.Value.IsPartial {
+			a.values = []*file.Node{s.Value}
 		} else if rate, ok := p.assignmentLayer["rate"]; ok && a.key == "arrival" {
-			p.openArrivals(a, rate.pos)
+			p.openArrivals(a, rate.Pos)
 		}
 	}
 	return axes
@@ -298,8 +271,8 @@ func (p *fileParser) checkStoreAxis(a *axis) {
 	}
 	for _, v := range a.values {
 		for _, key := range startedClusterKeys {
-			if v.field(key) != v && key != "members" {
-				p.failf(e.pos, "the list of stores in line %d has %s, which applies only to clusters that quorumbench starts, but the endpoints belong to a running cluster; remove that key from the list", a.pos.line, key)
+			if v.Field(key) != v && key != "members" {
+				p.failf(e.Pos, "the list of stores in line %d has %s, which applies only to clusters that quorumbench starts, but the endpoints belong to a running cluster; remove that key from the list", a.pos.Line, key)
 				return
 			}
 		}
@@ -309,18 +282,18 @@ func (p *fileParser) checkStoreAxis(a *axis) {
 // openArrivals changes the arrival "closed" in a list to "constant". A rate is assigned, and a
 // closed loop with a rate becomes an open loop with constant arrivals. The list must not contain
 // "constant" twice.
-func (p *fileParser) openArrivals(a *axis, at position) {
-	hasArrival := func(arrival Arrival) func(*node) bool {
-		return func(n *node) bool { return n.text == arrival.String() }
+func (p *fileParser) openArrivals(a *axis, at file.Position) {
+	hasArrival := func(arrival Arrival) func(*file.Node) bool {
+		return func(n *file.Node) bool { return n.Text == arrival.String() }
 	}
 	closed := slices.IndexFunc(a.values, hasArrival(Closed))
 	if closed < 0 {
 		return
 	}
-	p.warn("--set %s sets a rate, which closed loops do not have, so \"closed\" in the list of arrivals in line %d is replaced by \"constant\"", at.assignment, a.pos.line)
+	p.warn("--set %s sets a rate, which closed loops do not have, so \"closed\" in the list of arrivals in line %d is replaced by \"constant\"", at.Assignment, a.pos.Line)
 	open := slices.DeleteFunc(slices.Clone(a.values), hasArrival(Closed))
 	if !slices.ContainsFunc(open, hasArrival(Constant)) {
-		open = slices.Insert(open, closed, &node{kind: scalar, text: Constant.String(), pos: a.values[closed].pos})
+		open = slices.Insert(open, closed, &file.Node{Kind: file.Scalar, Text: Constant.String(), Pos: a.values[closed].Pos})
 	}
 	a.values = open
 }
@@ -336,7 +309,7 @@ func (p *fileParser) checkAssignments(trials []*builder) {
 			p.failf(p.assignmentPosition(a), "%s applies only to clusters that quorumbench starts, but all trials use running clusters", key)
 		case known && noTrial(func(b *builder) bool { return k.Operations.occurIn(&b.load) }):
 			p.failf(p.assignmentPosition(a), "<"+k.Key+"> applies only to "+k.Operations.name+", and no trial has any")
-		case nested && noTrial(func(b *builder) bool { s, ok := b.layer[key]; return ok && s.value.field(entry) != s.value }):
+		case nested && noTrial(func(b *builder) bool { s, ok := b.layer[key]; return ok && s.Value.Field(entry) != s.Value }):
 			p.failf(p.assignmentPosition(a), "no trial has the mapping %s, so its entry %s cannot be set; set the whole mapping %s", key, entry, key)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 )
 
 // Parameter is the single definition of a parameter. Scenario files, the flags of `bench` and of
@@ -47,8 +48,8 @@ type Parameter struct {
 	trialOnly   bool // allowed only in a trial itself, not in defaults or matrix
 	notInMatrix bool // allowed in a trial and in defaults, but not in matrix
 	value       value
-	readFile    func(d *draft, key string, n *node) error // reads a value from a file; if nil, value.read is used
-	fileSchema  func() jsonSchema                         // schema of the values in a file; if nil, value.schema is used
+	readFile    func(d *draft, key string, n *file.Node) error // reads a value from a file; if nil, value.read is used
+	fileSchema  func() jsonSchema                              // schema of the values in a file; if nil, value.schema is used
 }
 
 // operations is a named set of operations. The zero value means all operations.
@@ -100,7 +101,7 @@ type value interface {
 	// parse reads a value from a flag, and read reads a value from a file. Neither checks bounds,
 	// except for values that do not fit into the field.
 	parse(l *Load, text string) error
-	read(d *draft, key string, n *node) error
+	read(d *draft, key string, n *file.Node) error
 	check(c *checks, key string, l *Load)
 	// text returns the value in the form that parse accepts, or an empty string if the load has no
 	// value.
@@ -119,11 +120,11 @@ type draft struct {
 	load           Load
 	cluster        Cluster
 	runningCluster RunningCluster
-	settings       *node
+	settings       *file.Node
 	consistency    kv.Consistency // for reads without a consistency of their own
 	repeats        int
 	workerHosts    []string
-	mixPositions   []position // positions of the operations in the mix
+	mixPositions   []file.Position // positions of the operations in the mix
 
 	scaleDuration bool // set if the window is scaled like totals
 }
@@ -206,7 +207,7 @@ func (p *Parameter) group() (mapping, key string) {
 func (p *Parameter) expands() bool { return p.readFile == nil && p.value == nil }
 
 // readFrom reads a value from a file into the draft.
-func (p *Parameter) readFrom(d *draft, n *node) error {
+func (p *Parameter) readFrom(d *draft, n *file.Node) error {
 	if p.readFile != nil {
 		return p.readFile(d, p.Key, n)
 	}
@@ -214,25 +215,25 @@ func (p *Parameter) readFrom(d *draft, n *node) error {
 }
 
 // readEntries reads a mapping whose entries are parameters.
-func readEntries(d *draft, mapping string, n *node) error {
-	readers := make(map[string]func(*node) error)
+func readEntries(d *draft, mapping string, n *file.Node) error {
+	readers := make(map[string]func(*file.Node) error)
 	for _, p := range d.parameters {
 		if of, key := p.group(); of == mapping {
-			readers[key] = func(n *node) error { return p.readFrom(d, n) }
+			readers[key] = func(n *file.Node) error { return p.readFrom(d, n) }
 		}
 	}
-	return n.fields(mapping, readers)
+	return n.Fields(mapping, readers)
 }
 
 // intoDraft returns a function that reads a value and stores it in the draft.
-func intoDraft[T any](read func(*node, string) (T, error), field func(*draft) *T) func(*draft, string, *node) error {
-	return func(d *draft, key string, n *node) (err error) {
+func intoDraft[T any](read func(*file.Node, string) (T, error), field func(*draft) *T) func(*draft, string, *file.Node) error {
+	return func(d *draft, key string, n *file.Node) (err error) {
 		*field(d), err = read(n, key)
 		return err
 	}
 }
 
 // wordReader returns a function that reads a word and parses it.
-func wordReader[T any](parse func(string) (T, error)) func(*node, string) (T, error) {
-	return func(n *node, key string) (T, error) { return parseWord(n, key, parse) }
+func wordReader[T any](parse func(string) (T, error)) func(*file.Node, string) (T, error) {
+	return func(n *file.Node, key string) (T, error) { return file.ParseWord(n, key, parse) }
 }

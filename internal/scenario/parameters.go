@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -38,7 +39,7 @@ func ParametersOf(loads ...*Load) []*Parameter {
 func parameters(apps []application.Application, settings []*Parameter) []*Parameter {
 	all := []*Parameter{
 		{Key: "name", Meaning: "name of the trial, unique in the file; {KEY} stands for the value of a key", trialOnly: true, fileSchema: trialNameSchema,
-			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.name })},
+			readFile: intoDraft((*file.Node).SingleLine, func(d *draft) *string { return &d.name })},
 		{Key: "matrix", Meaning: "a list of values for each key; defines one trial for each combination of values, with the last key changing fastest", trialOnly: true},
 		{Key: "steps", Meaning: "list of values; defines one trial for each value. The steps change faster than all keys of matrix", trialOnly: true},
 		{Key: "repeats", Meaning: "number of repeats of this trial", notInMatrix: true, fileSchema: integers(1, MaxRepeats),
@@ -61,28 +62,28 @@ func clusterParameters() []*Parameter {
 		{Key: "store", Meaning: "name of the store, or a mapping with name and any of version, exec, label, settings, env, members",
 			readFile: setStore, column: &column{cell: func(t *Trial) string { return t.Cluster.label() }}},
 		{Key: "members", Meaning: "number of members to start", fileSchema: withDefault(integers(1, kv.MaxMembers), DefaultMembers),
-			readFile: intoDraft((*node).int, func(d *draft) *int { return &d.cluster.Members })},
+			readFile: intoDraft((*file.Node).Int, func(d *draft) *int { return &d.cluster.Members })},
 		{Key: "members-on", Meaning: "hosts to which the members are assigned in turn", fileSchema: wordsSchema,
-			readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.cluster.Hosts })},
+			readFile: intoDraft((*file.Node).Words, func(d *draft) *[]string { return &d.cluster.Hosts })},
 		{Key: "version", Meaning: "version of the server", fileSchema: lineSchema,
-			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.cluster.Version })},
+			readFile: intoDraft((*file.Node).SingleLine, func(d *draft) *string { return &d.cluster.Version })},
 		{Key: "exec", Meaning: "path of another server binary", fileSchema: lineSchema,
-			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.cluster.Exec })},
+			readFile: intoDraft((*file.Node).SingleLine, func(d *draft) *string { return &d.cluster.Exec })},
 		{Key: "label", Meaning: "name for this version or build, shown in tables", fileSchema: func() jsonSchema { return lineSchema().with("maxLength", maxLabel) }, readFile: setLabel},
 		{Key: "baseline", Meaning: "cluster to compare with", notInMatrix: true},
 		{Key: "settings", Meaning: "settings of the store", readFile: setSettings},
 		{Key: "env", Meaning: "environment variables of the members", fileSchema: envSchema,
 			readFile: setEnv, column: &column{title: "environment", cell: environmentLabel, optional: true, emptyText: "-"}},
 		{Key: "endpoints", Meaning: "members of a running cluster; without endpoints, a new cluster is started", fileSchema: endpointsSchema,
-			readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.runningCluster.Endpoints })},
+			readFile: intoDraft((*file.Node).Words, func(d *draft) *[]string { return &d.runningCluster.Endpoints })},
 		{Key: "tls", Meaning: "TLS settings for a running cluster: cacert, cert, key (PEM files) and insecure-skip-tls-verify; {} uses TLS and trusts the system's authorities",
 			fileSchema: tlsSchema, readFile: setTLS},
 		{Key: "user", Meaning: "user of a running cluster; NAME:env:VARIABLE reads the password from a variable. The password is not recorded", notInMatrix: true, fileSchema: userSchema,
-			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.runningCluster.User })},
+			readFile: intoDraft((*file.Node).SingleLine, func(d *draft) *string { return &d.runningCluster.User })},
 		{Key: "dial-timeout", Meaning: "timeout for connecting", fileSchema: durationSchema,
 			readFile: intoDraft(wordReader(text.ParseDuration), func(d *draft) *time.Duration { return &d.runningCluster.DialTimeout })},
 		{Key: "data-dir", Meaning: "data folder of a running cluster's member on this machine; fdatasync is timed there after each load", fileSchema: lineSchema,
-			readFile: intoDraft((*node).singleLine, func(d *draft) *string { return &d.runningCluster.DataDir })},
+			readFile: intoDraft((*file.Node).SingleLine, func(d *draft) *string { return &d.runningCluster.DataDir })},
 	}
 }
 
@@ -109,7 +110,7 @@ func operationParameters() []*Parameter {
 			value: boolValue(func(l *Load) *bool { return &l.NewConnection })},
 		{Key: "threads", Meaning: "number of event loops in the load generator, or in each worker; 0 chooses automatically",
 			value: integerValue(func(l *Load) *int { return &l.Threads }, 0, maxThreads)},
-		{Key: "workers-on", Meaning: "hosts to which the workers are assigned in turn", FileOnly: true, fileSchema: wordsSchema, readFile: intoDraft((*node).words, func(d *draft) *[]string { return &d.workerHosts })},
+		{Key: "workers-on", Meaning: "hosts to which the workers are assigned in turn", FileOnly: true, fileSchema: wordsSchema, readFile: intoDraft((*file.Node).Words, func(d *draft) *[]string { return &d.workerHosts })},
 		{Key: "workers", Meaning: "number of workers that share the load",
 			column: &column{cell: workersLabel, optional: true, emptyText: "1"},
 			value:  integerValue(func(l *Load) *uint32 { return &l.Workers }, 1, MaxWorkers)},
@@ -242,7 +243,7 @@ func timeParameters() []*Parameter {
 			value: timeoutValue()},
 		{Key: "max-in-flight", Meaning: "maximum number of operations in flight in an open loop", DifferenceName: "the limit of operations in flight", OpenLoop: true,
 			value: integerValue(func(l *Load) *int { return &l.MaxInFlight }, 1, MaxInFlight)},
-		{Key: "scale-duration", Meaning: "--scale also changes duration and warmup", FileOnly: true, fileSchema: boolSchema, readFile: intoDraft((*node).boolean, func(d *draft) *bool { return &d.scaleDuration })},
+		{Key: "scale-duration", Meaning: "--scale also changes duration and warmup", FileOnly: true, fileSchema: boolSchema, readFile: intoDraft((*file.Node).Boolean, func(d *draft) *bool { return &d.scaleDuration })},
 		{Key: "allow-volatile", Meaning: "accept writes that are not durable, without making the verdict suspect",
 			value: boolValue(func(l *Load) *bool { return &l.AllowVolatile })},
 	}
@@ -296,10 +297,10 @@ func prefixValue() value {
 func watchedKeyValue() value {
 	t := textValue(watchField(func(w *Watch) *[]byte { return &w.Key }), "KEY", oneByte)
 	t.fileSchema = keySchema
-	t.fromFile = func(d *draft, key string, n *node) ([]byte, error) {
-		s, err := n.scalarText(key)
+	t.fromFile = func(d *draft, key string, n *file.Node) ([]byte, error) {
+		s, err := n.ScalarText(key)
 		if err == nil && s == "" {
-			err = n.pos.errorf("%s", d.keyNamer.fill("<"+key+"> is empty, but a key must have at least one byte"))
+			err = n.Pos.Errorf("%s", d.keyNamer.fill("<"+key+"> is empty, but a key must have at least one byte"))
 		}
 		return []byte(s), err
 	}
@@ -330,12 +331,12 @@ func newKeysPerWatcherValue() value {
 		}
 		return number.fromText(s)
 	}
-	v.fromFile = func(d *draft, key string, n *node) (uint64, error) {
-		if n.kind == scalar && n.text == allKeysWord {
+	v.fromFile = func(d *draft, key string, n *file.Node) (uint64, error) {
+		if n.Kind == file.Scalar && n.Text == allKeysWord {
 			return wholeKeySpace, nil
 		}
-		if _, err := n.integer(""); err != nil {
-			return 0, n.pos.errorf("%s must be a whole number or all, not %s", key, n.describe())
+		if _, err := n.Integer(""); err != nil {
+			return 0, n.Pos.Errorf("%s must be a whole number or all, not %s", key, n.Describe())
 		}
 		return number.fromFile(d, key, n)
 	}
@@ -356,7 +357,7 @@ func (v keysPerWatcherValue) encode(l *Load) any {
 }
 
 // setSTM reads the settings of stm operations.
-func setSTM(d *draft, key string, n *node) error {
+func setSTM(d *draft, key string, n *file.Node) error {
 	t := DefaultSTM()
 	d.load.STM = &t
 	return readEntries(d, key, n)
@@ -366,17 +367,17 @@ func setSTM(d *draft, key string, n *node) error {
 const noCompaction = "none"
 
 // setCompact reads how the store is compacted during the load.
-func setCompact(d *draft, key string, n *node) error {
+func setCompact(d *draft, key string, n *file.Node) error {
 	d.load.Compact = Compaction{KeptRevisions: defaultKeptRevisions}
-	if n.kind == scalar && n.text == noCompaction {
+	if n.Kind == file.Scalar && n.Text == noCompaction {
 		d.load.Compact = Compaction{}
 		return nil
 	}
 	if err := readEntries(d, key, n); err != nil {
 		return err
 	}
-	if n.field("every") == n && !n.fromFlag {
-		return n.pos.errorf("compact needs the key \"every\", for example {every: 30s}")
+	if n.Field("every") == n && !n.FromFlag {
+		return n.Pos.Errorf("compact needs the key \"every\", for example {every: 30s}")
 	}
 	return nil
 }

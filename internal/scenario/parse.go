@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -20,7 +21,7 @@ const MaxRepeats = 1000
 // ParseFile parses a scenario file. The text of an error is one sentence, or one sentence per line.
 // Errors in the file's contents have type Errors, and their lines begin with FILE:LINE:COLUMN.
 func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
-	data, err := files.Read(path, maxFile)
+	data, err := files.Read(path, file.MaxFile)
 	if err != nil {
 		var cause *os.PathError
 		if errors.As(err, &cause) {
@@ -37,7 +38,7 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 
 // ReadText reads the text of a scenario, for example from standard input. It returns an error if the
 // text is larger than a scenario may be.
-func ReadText(in io.Reader) ([]byte, error) { return files.ReadAll(in, maxFile) }
+func ReadText(in io.Reader) ([]byte, error) { return files.ReadAll(in, file.MaxFile) }
 
 // Parse parses a scenario from data. The parameter name is the name of the file in errors. If the
 // file does not set the scenario's name, the base name of the file is used. Errors in data have
@@ -58,19 +59,19 @@ func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 	p := &fileParser{file: name, catalog: c, apps: apps, keys: byKey(Parameters(apps)), options: o}
 	s := p.scenario(data)
 	if len(p.errs) > 0 {
-		return nil, p.errs.sorted()
+		return nil, p.errs.Sorted()
 	}
 	return s, nil
 }
 
 func (p *fileParser) scenario(data []byte) *Scenario {
-	root, err := document(data)
+	root, err := file.Parse(data)
 	if err != nil {
-		p.fail(position{}, err)
+		p.fail(file.Position{}, err)
 		return nil
 	}
 	if root == nil {
-		p.failf(position{}, "the file is empty; a scenario needs trials, each with a store and an operation")
+		p.failf(file.Position{}, "the file is empty; a scenario needs trials, each with a store and an operation")
 		return nil
 	}
 	o := p.outline(root)
@@ -98,54 +99,54 @@ func (p *fileParser) scenario(data []byte) *Scenario {
 	return s
 }
 
-func (p *fileParser) outline(root *node) *outline {
+func (p *fileParser) outline(root *file.Node) *outline {
 	o := &outline{Scenario: Scenario{Name: baseName(p.file), Seed: DefaultSeed}, repeats: 1, defaults: layer{}}
-	read := map[string]func(*node) error{
-		"name":        func(n *node) (err error) { o.Name, err = n.singleLine("name"); o.namePos = n.pos; return err },
-		"description": func(n *node) (err error) { o.Description, err = n.scalarText("description"); return err },
-		"seed":        func(n *node) (err error) { o.Seed, err = readSeed(n); return err },
-		"order":       func(n *node) (err error) { o.Ordered, err = parseWord(n, "order", parseOrder); return err },
-		"repeats": func(n *node) (err error) {
+	read := map[string]func(*file.Node) error{
+		"name":        func(n *file.Node) (err error) { o.Name, err = n.SingleLine("name"); o.namePos = n.Pos; return err },
+		"description": func(n *file.Node) (err error) { o.Description, err = n.ScalarText("description"); return err },
+		"seed":        func(n *file.Node) (err error) { o.Seed, err = readSeed(n); return err },
+		"order":       func(n *file.Node) (err error) { o.Ordered, err = file.ParseWord(n, "order", parseOrder); return err },
+		"repeats": func(n *file.Node) (err error) {
 			o.repeats, err = readRepeats(n, "repeats")
-			o.repeatsPos = n.pos
+			o.repeatsPos = n.Pos
 			return err
 		},
-		"until":    func(n *node) (err error) { o.repeatRule, err = readRepeatRule(n); return err },
-		"hosts":    func(n *node) (err error) { o.Hosts, err = readHosts(n); return err },
-		"defaults": func(n *node) error { o.defaults = p.readLayer(n, inDefaults); return nil },
-		"trials":   func(n *node) error { o.trialNodes = p.trialList(n); return nil },
+		"until":    func(n *file.Node) (err error) { o.repeatRule, err = readRepeatRule(n); return err },
+		"hosts":    func(n *file.Node) (err error) { o.Hosts, err = readHosts(n); return err },
+		"defaults": func(n *file.Node) error { o.defaults = p.readLayer(n, inDefaults); return nil },
+		"trials":   func(n *file.Node) error { o.trialNodes = p.trialList(n); return nil },
 	}
-	for _, pair := range root.pairs {
-		set, ok := read[pair.key]
+	for _, pair := range root.Pairs {
+		set, ok := read[pair.Key]
 		switch {
 		case !ok:
 			p.failUnknownKey(pair, inFile)
-		case pair.value.kind == null:
+		case pair.Value.Kind == file.Null:
 			p.failMissingValue(pair)
 		default:
-			if err := set(pair.value); err != nil {
-				p.fail(pair.pos, err)
+			if err := set(pair.Value); err != nil {
+				p.fail(pair.Pos, err)
 			}
 		}
 	}
 	if len(p.errs) == 0 && len(o.trialNodes) == 0 {
-		p.failf(root.pos, "the scenario has no trials; list them under the key \"trials\"")
+		p.failf(root.Pos, "the scenario has no trials; list them under the key \"trials\"")
 	}
-	if o.namePos.line > 0 && !validName.MatchString(o.Name) {
+	if o.namePos.Line > 0 && !validName.MatchString(o.Name) {
 		p.failf(o.namePos, "%s", invalidNameText(o.Name))
 	}
 	return o
 }
 
-func (p *fileParser) trialList(n *node) []*node {
-	if n.kind != list {
-		p.failf(n.pos, "trials must be a list, in which each entry begins with a dash, not %s", n.describe())
+func (p *fileParser) trialList(n *file.Node) []*file.Node {
+	if n.Kind != file.List {
+		p.failf(n.Pos, "trials must be a list, in which each entry begins with a dash, not %s", n.Describe())
 		return nil
 	}
-	for _, t := range n.items {
+	for _, t := range n.Items {
 		p.readLayer(t, inTrial)
 	}
-	return n.items
+	return n.Items
 }
 
 // applyRepeatRule determines the rule for repeating the scenario's trials.
@@ -156,17 +157,17 @@ func (p *fileParser) applyRepeatRule(o *outline, trials []*builder) {
 	}
 	at := o.repeatsPos
 	for _, b := range trials {
-		if s, ok := b.layer["repeats"]; ok && at == (position{}) {
-			at = s.pos
+		if s, ok := b.layer["repeats"]; ok && at == (file.Position{}) {
+			at = s.Pos
 		}
 		b.trial.Repeats = 0
 	}
 	switch {
-	case at.assignment != "":
+	case at.Assignment != "":
 		p.failf(at, "until-precision also determines how often trials are repeated; give only one of them")
-	case at != (position{}) && o.repeatRule.Precision != 0:
+	case at != (file.Position{}) && o.repeatRule.Precision != 0:
 		p.failf(at, "repeats and until both determine how often trials are repeated; give only one of them")
-	case at != (position{}):
+	case at != (file.Position{}):
 		p.warn("--until-precision replaces repeats")
 	}
 	if u.TimeLimit = cmp.Or(u.TimeLimit, DefaultTimeLimit); len(u.Metrics) == 0 {
@@ -184,22 +185,22 @@ func (p *fileParser) checkRepeatRule(s *Scenario) {
 		return
 	}
 	if roundDuration, _ := s.EstimatedDuration(); roundDuration > s.RepeatRule.TimeLimit {
-		p.failf(position{}, "a round of the trials takes %s, not counting the time to start clusters, but the time limit is %s; set a longer limit", text.FormatDuration(roundDuration), text.FormatDuration(s.RepeatRule.TimeLimit))
+		p.failf(file.Position{}, "a round of the trials takes %s, not counting the time to start clusters, but the time limit is %s; set a longer limit", text.FormatDuration(roundDuration), text.FormatDuration(s.RepeatRule.TimeLimit))
 	}
 }
 
-func readSeed(n *node) (uint64, error) {
-	i, err := n.integer("seed")
+func readSeed(n *file.Node) (uint64, error) {
+	i, err := n.Integer("seed")
 	if err == nil && i < 0 {
-		err = n.pos.errorf("seed is %d, but must be at least 0", i)
+		err = n.Pos.Errorf("seed is %d, but must be at least 0", i)
 	}
 	return uint64(max(i, 0)), err
 }
 
-func readRepeats(n *node, key string) (int, error) {
-	i, err := n.int(key)
+func readRepeats(n *file.Node, key string) (int, error) {
+	i, err := n.Int(key)
 	if err == nil && (i < 1 || i > MaxRepeats) {
-		return 0, n.pos.errorf("%s is %d, but must be from 1 to %d", key, i, MaxRepeats)
+		return 0, n.Pos.Errorf("%s is %d, but must be from 1 to %d", key, i, MaxRepeats)
 	}
 	return i, err
 }

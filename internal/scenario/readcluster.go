@@ -5,45 +5,46 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // setStore reads the name of the store, or a mapping with its name and other keys of the cluster.
 // The method hoistStoreKeys moves these keys to the trial.
-func setStore(d *draft, key string, n *node) (err error) {
-	if n.kind != mapping {
-		d.cluster.Store, err = n.singleLine(key)
+func setStore(d *draft, key string, n *file.Node) (err error) {
+	if n.Kind != file.Mapping {
+		d.cluster.Store, err = n.SingleLine(key)
 		return err
 	}
 	named := false
-	readers := map[string]func(*node) error{
-		"name": func(n *node) (err error) {
-			d.cluster.Store, err = n.singleLine(key)
+	readers := map[string]func(*file.Node) error{
+		"name": func(n *file.Node) (err error) {
+			d.cluster.Store, err = n.SingleLine(key)
 			named = true
 			return err
 		},
 	}
 	for _, k := range variantKeys() {
-		readers[k] = func(n *node) error { return d.parameters[k].readFrom(d, n) }
+		readers[k] = func(n *file.Node) error { return d.parameters[k].readFrom(d, n) }
 	}
-	switch err := n.fields(key, readers); {
+	switch err := n.Fields(key, readers); {
 	case err != nil:
 		return err
 	case !named:
-		return n.pos.errorf("if store is a mapping, it needs the key \"name\", for example {name: etcd, label: old}")
+		return n.Pos.Errorf("if store is a mapping, it needs the key \"name\", for example {name: etcd, label: old}")
 	}
 	return nil
 }
 
-func setLabel(d *draft, key string, n *node) (err error) {
-	d.cluster.Label, err = n.singleLine(key)
+func setLabel(d *draft, key string, n *file.Node) (err error) {
+	d.cluster.Label, err = n.SingleLine(key)
 	switch l := d.cluster.Label; {
 	case err != nil:
 		return err
 	case len(l) > maxLabel:
-		return n.pos.errorf("label has %d bytes, but can have at most %d", len(l), maxLabel)
+		return n.Pos.Errorf("label has %d bytes, but can have at most %d", len(l), maxLabel)
 	case !text.Printable(l):
-		return n.pos.errorf("label is %q, which contains a character that cannot be printed; remove that character", l)
+		return n.Pos.Errorf("label is %q, which contains a character that cannot be printed; remove that character", l)
 	}
 	return nil
 }
@@ -61,53 +62,53 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 const reservedEnvPrefix = "QUORUMBENCH_"
 
 // setEnv reads the environment variables for the members.
-func setEnv(d *draft, _ string, n *node) error {
-	if n.kind != mapping || len(n.pairs) == 0 {
-		return n.pos.errorf("env must be a mapping of variables, for example {JVMFLAGS: -Xmx1g}, not %s", n.describeMismatch(mapping))
+func setEnv(d *draft, _ string, n *file.Node) error {
+	if n.Kind != file.Mapping || len(n.Pairs) == 0 {
+		return n.Pos.Errorf("env must be a mapping of variables, for example {JVMFLAGS: -Xmx1g}, not %s", n.DescribeMismatch(file.Mapping))
 	}
-	if len(n.pairs) > maxEnv {
-		return n.pos.errorf("env has %d variables, but can have at most %d", len(n.pairs), maxEnv)
+	if len(n.Pairs) > maxEnv {
+		return n.Pos.Errorf("env has %d variables, but can have at most %d", len(n.Pairs), maxEnv)
 	}
-	env := make(map[string]string, len(n.pairs))
-	for _, p := range n.pairs {
-		value, err := p.value.scalarText("env." + p.key)
+	env := make(map[string]string, len(n.Pairs))
+	for _, p := range n.Pairs {
+		value, err := p.Value.ScalarText("env." + p.Key)
 		switch {
 		case err != nil:
 			return err
-		case !envName.MatchString(p.key):
-			return p.pos.errorf("%q is not the name of a variable; use letters, digits and _", p.key)
-		case strings.HasPrefix(p.key, reservedEnvPrefix):
-			return p.pos.errorf("the variable %s is reserved for quorumbench", p.key)
+		case !envName.MatchString(p.Key):
+			return p.Pos.Errorf("%q is not the name of a variable; use letters, digits and _", p.Key)
+		case strings.HasPrefix(p.Key, reservedEnvPrefix):
+			return p.Pos.Errorf("the variable %s is reserved for quorumbench", p.Key)
 		case len(value) > maxEnvValue:
-			return p.pos.errorf("env.%s has %d bytes, but can have at most %d", p.key, len(value), maxEnvValue)
+			return p.Pos.Errorf("env.%s has %d bytes, but can have at most %d", p.Key, len(value), maxEnvValue)
 		case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
-			return p.pos.errorf("env.%s contains a character that cannot be printed; remove that character", p.key)
+			return p.Pos.Errorf("env.%s contains a character that cannot be printed; remove that character", p.Key)
 		}
-		env[p.key] = value
+		env[p.Key] = value
 	}
 	d.cluster.Env = env
 	return nil
 }
 
-func setTLS(d *draft, key string, n *node) error {
+func setTLS(d *draft, key string, n *file.Node) error {
 	d.runningCluster.TLS = true
-	file := func(key string, target *string) func(*node) error {
-		return func(n *node) (err error) { *target, err = n.singleLine(key); return err }
+	path := func(key string, target *string) func(*file.Node) error {
+		return func(n *file.Node) (err error) { *target, err = n.SingleLine(key); return err }
 	}
-	return n.fields(key, map[string]func(*node) error{
-		"cacert": file("cacert", &d.runningCluster.CACert),
-		"cert":   file("cert", &d.runningCluster.Cert),
-		"key":    file("key", &d.runningCluster.CertKey),
-		"insecure-skip-tls-verify": func(n *node) (err error) {
-			d.runningCluster.SkipVerify, err = n.boolean("insecure-skip-tls-verify")
+	return n.Fields(key, map[string]func(*file.Node) error{
+		"cacert": path("cacert", &d.runningCluster.CACert),
+		"cert":   path("cert", &d.runningCluster.Cert),
+		"key":    path("key", &d.runningCluster.CertKey),
+		"insecure-skip-tls-verify": func(n *file.Node) (err error) {
+			d.runningCluster.SkipVerify, err = n.Boolean("insecure-skip-tls-verify")
 			return err
 		},
 	})
 }
 
-func setSettings(d *draft, _ string, n *node) error {
-	if n.kind != mapping {
-		return n.pos.errorf("settings must be a mapping of the store's own settings, not %s", n.describe())
+func setSettings(d *draft, _ string, n *file.Node) error {
+	if n.Kind != file.Mapping {
+		return n.Pos.Errorf("settings must be a mapping of the store's own settings, not %s", n.Describe())
 	}
 	d.settings = n
 	return nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 )
 
 type refusal struct{ name, file, why string }
@@ -45,7 +47,7 @@ func TestRefused(t *testing.T) {
 			if diff := cmp.Diff(c.why, err.Error()); diff != "" {
 				t.Errorf("the sentences differ (-want +got):\n%s", diff)
 			}
-			var es Errors
+			var es file.Errors
 			if !errors.As(err, &es) {
 				t.Errorf("the error is a %T, not Errors", err)
 			}

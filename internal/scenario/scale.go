@@ -45,17 +45,17 @@ func (b *builder) scale() {
 	switch { // a key space as large as the total is scaled by the same factor
 	case !b.layer.hasKey("key-space"):
 		unscaled.KeySpace = unscaled.Total
-	case l.KeySpace == unscaled.Total && b.layer["total"].pos.assignment == "":
+	case l.KeySpace == unscaled.Total && b.layer["total"].Pos.Assignment == "":
 		scaleValue(b, "key-space", &l.KeySpace, &unscaled.KeySpace)
 	}
 	if !b.layer.hasKey("rate") { // an open loop keeps its rate, and the connections that it needs for the rate
 		scaleValue(b, "clients", &l.Clients, &unscaled.Clients)
 		scaleValue(b, "connections", &l.Connections, &unscaled.Connections)
 	}
-	if b.scaleDuration && b.layer["duration"].pos.assignment == "" {
+	if b.scaleDuration && b.layer["duration"].Pos.Assignment == "" {
 		unscaled.Duration, l.Duration = l.Duration, scaleDurationBy(l.Duration, unscaled.Factor)
 	}
-	if b.scaleDuration && b.layer["warmup"].pos.assignment == "" {
+	if b.scaleDuration && b.layer["warmup"].Pos.Assignment == "" {
 		unscaled.Warmup, l.Warmup = l.Warmup, scaleDurationBy(l.Warmup, unscaled.Factor)
 	}
 }
@@ -64,11 +64,11 @@ func (b *builder) scale() {
 // its value, because the user chose it. An invalid number is reported elsewhere.
 func scaleValue[T int | uint64](b *builder, key string, value, original *T) {
 	given := b.layer[key]
-	if *original = *value; *value < 1 || given.pos.assignment != "" {
+	if *original = *value; *value < 1 || given.Pos.Assignment != "" {
 		return
 	}
 	*value = scaled(*value, b.options.Scale)
-	if given.value != nil {
+	if given.Value != nil {
 		b.labels[key] = fmt.Sprint(*value)
 	}
 }

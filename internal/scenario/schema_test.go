@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -43,11 +44,11 @@ func SettingNames(defaults any) []string { return settingNames(defaults) }
 
 // EditorValue parses a file as an editor does: the values have the types of YAML 1.2.
 func EditorValue(data []byte) (any, error) {
-	root, err := document(data)
+	root, err := file.Parse(data)
 	if err != nil || root == nil {
 		return nil, err
 	}
-	return root.editorValue(), nil
+	return editorValue(root), nil
 }
 
 // Scalars of YAML 1.2 (the core schema) that are not text.
@@ -58,40 +59,40 @@ var (
 	yamlSpecial = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
-func (n *node) editorValue() any {
-	switch n.kind {
-	case null:
+func editorValue(n *file.Node) any {
+	switch n.Kind {
+	case file.Null:
 		return nil
-	case list:
+	case file.List:
 		items := []any{}
-		for _, item := range n.items {
-			items = append(items, item.editorValue())
+		for _, item := range n.Items {
+			items = append(items, editorValue(item))
 		}
 		return items
-	case mapping:
+	case file.Mapping:
 		all := map[string]any{}
-		for _, p := range n.pairs {
-			all[p.key] = p.value.editorValue()
+		for _, p := range n.Pairs {
+			all[p.Key] = editorValue(p.Value)
 		}
 		return all
 	}
 	switch {
-	case n.quoted:
-	case yamlBool.MatchString(n.text):
-		return strings.EqualFold(n.text, "true")
-	case yamlInteger.MatchString(n.text):
-		if i, err := strconv.ParseInt(strings.Replace(n.text, "0o", "0", 1), 0, 64); err == nil && strings.HasPrefix(n.text, "0") {
+	case n.Quoted:
+	case yamlBool.MatchString(n.Text):
+		return strings.EqualFold(n.Text, "true")
+	case yamlInteger.MatchString(n.Text):
+		if i, err := strconv.ParseInt(strings.Replace(n.Text, "0o", "0", 1), 0, 64); err == nil && strings.HasPrefix(n.Text, "0") {
 			return i
 		}
-		return json.Number(strings.TrimPrefix(n.text, "+"))
-	case yamlFloat.MatchString(n.text):
-		if f, err := strconv.ParseFloat(n.text, 64); err == nil {
+		return json.Number(strings.TrimPrefix(n.Text, "+"))
+	case yamlFloat.MatchString(n.Text):
+		if f, err := strconv.ParseFloat(n.Text, 64); err == nil {
 			return f
 		}
-	case yamlSpecial.MatchString(n.text):
+	case yamlSpecial.MatchString(n.Text):
 		return json.Number("1e400") // larger than every limit
 	}
-	return n.text
+	return n.Text
 }
 
 // acceptedBySchema lists the cases in testdata/refused.txt that the schema accepts. They are
@@ -251,7 +252,7 @@ func TestSchemaAcceptsValidValues(t *testing.T) {
 	for _, value := range sampleValues {
 		for _, format := range trialSamples {
 			key, _, _ := strings.Cut(format, ":")
-			root, err := document([]byte(fmt.Sprintf(format, value)))
+			root, err := file.Parse([]byte(fmt.Sprintf(format, value)))
 			if err != nil {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -82,8 +83,8 @@ func (s *setting) parse(l *Load, text string) error {
 	return err
 }
 
-func (s *setting) read(d *draft, key string, n *node) error {
-	v, err := parseWord(n, key, s.number)
+func (s *setting) read(d *draft, key string, n *file.Node) error {
+	v, err := file.ParseWord(n, key, s.number)
 	if err == nil {
 		d.load.Application.set(s.Parameter, v)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -49,20 +50,20 @@ func (u *RepeatRule) Text() string {
 }
 
 // readRepeatRule reads the mapping in the file.
-func readRepeatRule(n *node) (u RepeatRule, err error) {
-	err = n.fields("until", map[string]func(*node) error{
-		"precision": func(n *node) (err error) {
-			u.Precision, err = parseWord(n, "until.precision", text.ParseShare)
+func readRepeatRule(n *file.Node) (u RepeatRule, err error) {
+	err = n.Fields("until", map[string]func(*file.Node) error{
+		"precision": func(n *file.Node) (err error) {
+			u.Precision, err = file.ParseWord(n, "until.precision", text.ParseShare)
 			return err
 		},
-		"at-most": func(n *node) (err error) {
-			u.TimeLimit, err = parseWord(n, "until.at-most", ParseTimeLimit)
+		"at-most": func(n *file.Node) (err error) {
+			u.TimeLimit, err = file.ParseWord(n, "until.at-most", ParseTimeLimit)
 			return err
 		},
-		"metrics": func(n *node) (err error) { u.Metrics, err = n.words("until.metrics"); return err },
+		"metrics": func(n *file.Node) (err error) { u.Metrics, err = n.Words("until.metrics"); return err },
 	})
 	if err == nil && u.Precision == 0 {
-		err = n.pos.errorf("until has no precision; add one, for example {precision: 2%%}")
+		err = n.Pos.Errorf("until has no precision; add one, for example {precision: 2%%}")
 	}
 	return u, err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -25,22 +26,22 @@ const (
 const noWatch = "none"
 
 // setWatch reads the mapping that describes the watchers during the load.
-func setWatch(d *draft, key string, n *node) error {
+func setWatch(d *draft, key string, n *file.Node) error {
 	d.load.Watch = nil
-	if n.kind == scalar && n.text == noWatch {
+	if n.Kind == file.Scalar && n.Text == noWatch {
 		return nil
 	}
-	if n.kind != mapping {
-		return n.pos.errorf("watch must be a mapping, for example {watchers: 100}, or the word none, not %s", n.describe())
+	if n.Kind != file.Mapping {
+		return n.Pos.Errorf("watch must be a mapping, for example {watchers: 100}, or the word none, not %s", n.Describe())
 	}
 	w := &Watch{Streams: 1}
 	d.load.Watch = w
 	switch err := readEntries(d, key, n); {
 	case err != nil:
 		return err
-	case n.field("watchers") == n && !n.fromFlag:
-		return n.pos.errorf("watch needs the key \"watchers\", for example {watchers: 100}")
-	case n.field("created-in-window") == n:
+	case n.Field("watchers") == n && !n.FromFlag:
+		return n.Pos.Errorf("watch needs the key \"watchers\", for example {watchers: 100}")
+	case n.Field("created-in-window") == n:
 		w.CreatedInWindow = w.EarlierEvents > 0
 	}
 	return nil

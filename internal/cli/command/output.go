@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -19,7 +19,7 @@ func PrintError(to io.Writer, err error) {
 		return
 	}
 	lines := []string{err.Error()}
-	var file scenario.Errors
+	var file file.Errors
 	if errors.As(err, &file) {
 		lines = file.Lines()
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Group returns a command that does nothing unless a subcommand is given.
@@ -133,7 +133,7 @@ func flagNames(c *cobra.Command) []string {
 func Suggest(word string, known []string, prefix string) string {
 	best := flagSynonyms[strings.ReplaceAll(strings.ToLower(word), "_", "-")]
 	if !slices.Contains(known, best) {
-		best = scenario.Nearest(word, known)
+		best = text.Nearest(word, known)
 	}
 	if best == "" {
 		return ""

@@ -12,7 +12,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -156,7 +155,7 @@ func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 }
 
 func nearest(name string, names []string) string {
-	if near := scenario.Nearest(name, names); near != "" {
+	if near := text.Nearest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	for _, n := range names {

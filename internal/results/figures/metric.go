@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // otherNames maps names of metrics in other tools to the names in quorumbench.
@@ -17,8 +17,8 @@ var otherNames = map[string]string{
 // ParseMetric parses the name of a metric in a flag or a file, such as p99, errors or watch-lost.
 // All flags for metrics use ParseMetric. It ignores case, and accepts underscores instead of
 // dashes. If the name is unknown, the error suggests the most similar name.
-func ParseMetric(text string) (Figure, error) {
-	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "_", "-")
+func ParseMetric(word string) (Figure, error) {
+	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(word)), "_", "-")
 	if f, ok := Find(name); ok {
 		return f, nil
 	}
@@ -31,7 +31,7 @@ func ParseMetric(text string) (Figure, error) {
 	slices.Sort(known)
 	near := otherNames[name]
 	if near == "" {
-		near = scenario.Nearest(name, known)
+		near = text.Nearest(name, known)
 	}
 	switch {
 	case near != "":

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/overtime"
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // ChartKind is a kind of chart that can be selected.
@@ -98,7 +98,7 @@ func ParseCharts(list string) (kinds []string, err error) {
 	for _, name := range strings.Split(list, ",") {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) {
-			if near := scenario.Nearest(name, known); near != "" {
+			if near := text.Nearest(name, known); near != "" {
 				return nil, fmt.Errorf("there is no chart %q; did you mean %q?", name, near)
 			}
 			return nil, fmt.Errorf("there is no chart %q; choose %s", name, strings.Join(known, ", "))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/cetcd"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
@@ -14,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 	"github.com/quorumbench/quorumbench/internal/store/zetcd"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // All returns all stores. Messages to users list the stores in the same order.
@@ -47,7 +47,7 @@ func Lookup(name string) (store.Store, error) {
 			return s, nil
 		}
 	}
-	if suggestion := scenario.Nearest(name, Names()); suggestion != "" {
+	if suggestion := text.Nearest(name, Names()); suggestion != "" {
 		return nil, fmt.Errorf("there is no store %q; did you mean %s?", name, suggestion)
 	}
 	return nil, fmt.Errorf("there is no store %q; choose one of %s", name, strings.Join(Names(), ", "))

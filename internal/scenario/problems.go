@@ -1,12 +1,10 @@
 package scenario
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-
-	"github.com/agnivade/levenshtein"
 
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -25,114 +23,17 @@ func newProblem(key, format string, args ...any) *Problem {
 	return &Problem{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// Error is an error at a position in a scenario file, described by a sentence.
-type Error struct {
-	File         string
-	Line, Column int // start at 1; Line is 0 for an error that has no position
-	Text         string
-}
-
-// Error returns FILE:LINE:COLUMN, followed by the sentence.
-func (e *Error) Error() string {
-	if e.Line == 0 {
-		return e.File + ": " + e.Text
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
-}
-
-// Errors holds all errors in a scenario file, in the order of the file.
-type Errors []*Error
-
-// maxShownErrors is the maximum number of errors that are printed.
-const maxShownErrors = 10
-
-// Error returns the sentences, one per line.
-func (es Errors) Error() string { return strings.Join(es.Lines(), "\n") }
-
-// Lines returns one line per error. If there are more than maxShownErrors errors, the last line
-// states how many errors were omitted.
-func (es Errors) Lines() []string {
-	var lines []string
-	for i, e := range es {
-		if i == maxShownErrors {
-			lines = append(lines, fmt.Sprintf("and %d more", len(es)-maxShownErrors))
-			break
-		}
-		lines = append(lines, e.Error())
-	}
-	return lines
-}
-
-// maxCollectedErrors is the maximum number of errors that are collected.
-const maxCollectedErrors = 1000
-
-// add adds an error unless the list already contains an equal one. A default can cause the same
-// error in every trial that uses the default.
-func (es *Errors) add(e *Error) {
-	if len(*es) < maxCollectedErrors && !slices.ContainsFunc(*es, func(old *Error) bool { return *old == *e }) {
-		*es = append(*es, e)
-	}
-}
-
-func (es Errors) sorted() Errors {
-	slices.SortStableFunc(es, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return es
-}
-
-// position is the origin of a value: a position in a scenario file (lines and columns start at 1),
-// an assignment with --set, or another flag.
-type position struct {
-	line, column int
-	assignment   string // KEY=VALUE
-	flag         string // --NAME VALUE, from a flag that chooses the server
-}
-
-func (p position) errorf(format string, args ...any) *Error {
-	e := &Error{Line: p.line, Column: p.column, Text: fmt.Sprintf(format, args...)}
-	if p.assignment != "" {
-		e.File = "--set " + p.assignment
-	} else if p.flag != "" {
-		e.File = p.flag
-	}
-	return e
-}
-
-func (p position) isAfter(q position) bool {
-	return p.line > q.line || p.line == q.line && p.column > q.column
-}
-
-// suggestOrList returns the result of suggest, or a list of all known words if none is similar.
-func suggestOrList(word string, known []string) string {
-	return cmp.Or(suggest(word, known), "; choose one of "+strings.Join(known, ", "))
-}
-
 // suggest returns "; did you mean" and the known word that is most similar to the given word, or ""
 // if no known word is similar.
 func suggest(word string, known []string) string {
 	best := keyAliases[word]
 	if !slices.Contains(known, best) {
-		best = Nearest(word, known)
+		best = text.Nearest(word, known)
 	}
 	if best == "" {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// Nearest returns the known word that the user most likely intended, or "" if no known word is
-// similar.
-func Nearest(word string, known []string) string {
-	plain := strings.ReplaceAll(strings.ToLower(word), "_", "-")
-	best, distance := "", 3
-	for _, k := range known {
-		d := levenshtein.ComputeDistance(plain, k)
-		if d < distance && d*2 <= len(k) {
-			best, distance = k, d
-		}
-	}
-	return best
 }
 
 // keyAliases maps names in flags and other tools to the keys in scenario files.
@@ -224,3 +125,5 @@ func (c *checks) checkSize(key string, n, limit int) {
 		c.add(key, "<"+key+"> is %s, but must be at most %s", text.FormatSize(n), text.FormatSize(limit))
 	}
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
