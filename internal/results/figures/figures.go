@@ -5,7 +5,6 @@ package figures
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -137,40 +136,6 @@ func (f *Figure) Cell(t *record.Trial) string {
 	return strconv.FormatFloat(v.Number, 'f', -1, 64)
 }
 
-// Find returns the figure with the given name. Apart from the figures in the registry, it finds
-// each percentile of a distribution. Such a percentile must be below 100 and have at most three
-// decimals.
-func Find(name string) (Figure, bool) {
-	all := All()
-	if i := slices.IndexFunc(all, func(f Figure) bool { return f.Name == name }); i >= 0 && name != "" {
-		return all[i], true
-	}
-	prefix, tail := "", name
-	if i := strings.LastIndexByte(name, '-'); i >= 0 {
-		prefix, tail = name[:i], name[i+1:]
-	}
-	number, isPercentile := strings.CutPrefix(tail, "p")
-	p, err := strconv.ParseFloat(number, 64)
-	if !isPercentile || err != nil || !(p > 0 && p < 100) || math.Round(p*1000) != p*1000 {
-		return Figure{}, false
-	}
-	for _, d := range distributions() {
-		if d.Prefix == prefix {
-			return d.percentile(name, p), true
-		}
-	}
-	return Figure{}, false
-}
-
-// Registered returns the figure with the given name. It panics if Find does not find the figure.
-func Registered(name string) Figure {
-	f, ok := Find(name)
-	if !ok {
-		panic(fmt.Sprintf("there is no figure %q", name)) // the program has a defect
-	}
-	return f
-}
-
 // trialFields returns the fields of Trial. They are determined only once for all accessors.
 var trialFields = sync.OnceValue(func() []reflect.StructField { return reflect.VisibleFields(reflect.TypeFor[record.Trial]()) })
 
@@ -199,6 +164,18 @@ func recorded(field string) func(*record.Trial) Value {
 			return Value{}
 		}
 		return Value{Number: v.Convert(reflect.TypeFor[float64]()).Float(), Known: true}
+	}
+}
+
+// ratio returns an accessor that divides a number by a count. If the count is 0, the result is not
+// known.
+func ratio(operands func(*record.Trial) (x float64, count uint64)) func(*record.Trial) Value {
+	return func(t *record.Trial) Value {
+		x, count := operands(t)
+		if count == 0 {
+			return Value{}
+		}
+		return Value{Number: x / float64(count), Known: true}
 	}
 }
 
