@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 
 	"github.com/spf13/cobra"

@@ -4,6 +4,8 @@
 package app
 
 import (
+	"time"
+
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
@@ -11,7 +13,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"time"
 )
 
 // Application describes an application for use in scenarios, and creates the scripts that send its

@@ -134,11 +134,13 @@ func TestChecksAndCleansEveryStore(t *testing.T) {
 // The response time of the slowest write fully includes a stall of 0.9 s, because the response time
 // begins when the write was due. Package analyze tests the analysis of checks.
 func TestSlowestWriteIncludesTheStall(t *testing.T) {
-	c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
-	result := check(t, c, 500, 50, "2s")
-	if result.SlowestNS == nil || *result.SlowestNS < 0.8e9 || len(result.Stores) == 0 || !empty(t, c) {
-		t.Errorf("%v, %d rows of the member", result.SlowestNS, len(result.Stores))
-	}
+	settle.RetryMeasurement(t, func(r settle.Reporter) {
+		c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
+		result := check(t, c, 500, 50, "2s")
+		if result.SlowestNS == nil || *result.SlowestNS < 0.8e9 || len(result.Stores) == 0 || !empty(t, c) {
+			r.Errorf("%v, %d rows of the member", result.SlowestNS, len(result.Stores))
+		}
+	})
 }
 
 func TestCountsErrorsOfACheck(t *testing.T) {
