@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/quorumbench/quorumbench/internal/run/probe"
-
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 

@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/passive"
-	"github.com/quorumbench/quorumbench/internal/store/call"
-
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // relayedTo starts a relay that records to the file `path`, and a capture of the traffic between

@@ -15,7 +15,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	ops "github.com/quorumbench/quorumbench/internal/measure/history"
-
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 

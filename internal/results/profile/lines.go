@@ -10,9 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // maxNoteLength is the maximum length of a comment in the scenario file, in characters.

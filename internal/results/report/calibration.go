@@ -3,10 +3,9 @@ package report
 import (
 	"fmt"
 
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Calibration reports the limits of a machine. Its JSON is the recorded calibration.

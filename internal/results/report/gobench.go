@@ -9,11 +9,10 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // goUnits lists the figures that GoBench writes, with their units. benchstat recognizes the parts

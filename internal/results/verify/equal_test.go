@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	record "github.com/quorumbench/quorumbench/internal/measure/history"
-
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-
 	"github.com/quorumbench/quorumbench/internal/results/verify"
 )
 

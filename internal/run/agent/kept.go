@@ -13,9 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Limits for the files that sessions leave in the agent's folder.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 

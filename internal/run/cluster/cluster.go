@@ -15,7 +15,6 @@ import (
 	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
-
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )

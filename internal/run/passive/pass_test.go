@@ -15,9 +15,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/passive"
-	"github.com/quorumbench/quorumbench/internal/store/call"
-
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/passive"
 	"github.com/quorumbench/quorumbench/internal/store/call"
-
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"

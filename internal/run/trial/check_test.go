@@ -6,7 +6,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	ops "github.com/quorumbench/quorumbench/internal/measure/history"
-
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 

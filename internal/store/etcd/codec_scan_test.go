@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/http2"
-	"google.golang.org/protobuf/proto"
-
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"golang.org/x/net/http2"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"

@@ -3,7 +3,6 @@ package golden
 import (
 	"encoding/binary"
 	"fmt"
-
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/wire/parts"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
 // flood feeds the same frames repeatedly. It returns the connection's error and the number of bytes

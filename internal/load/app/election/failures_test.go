@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"

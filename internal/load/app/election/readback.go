@@ -2,7 +2,6 @@ package election
 
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
-
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )

@@ -9,9 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
-	"github.com/quorumbench/quorumbench/internal/store"
-
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // New returns the script of an application's load.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
-
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"

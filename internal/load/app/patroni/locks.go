@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-
 	"github.com/quorumbench/quorumbench/internal/load/watch"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"

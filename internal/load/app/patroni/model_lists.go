@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )

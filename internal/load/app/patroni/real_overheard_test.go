@@ -11,9 +11,8 @@ import (
 
 	data "github.com/quorumbench/quorumbench/internal/load/app/patroni"
 	"github.com/quorumbench/quorumbench/internal/run/passive"
-	"github.com/quorumbench/quorumbench/internal/store/call"
-
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 

@@ -19,7 +19,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null"
-
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 

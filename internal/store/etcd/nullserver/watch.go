@@ -9,7 +9,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 

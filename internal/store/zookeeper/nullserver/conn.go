@@ -6,7 +6,6 @@ import (
 	"net"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 

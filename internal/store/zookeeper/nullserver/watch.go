@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
