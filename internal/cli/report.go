@@ -91,7 +91,7 @@ func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(60) // long runs keep many rows in memory, and garbage collection is cheap here
 	}
-	runs, run, err := figures.OpenAll(dirs)
+	runs, run, err := figures.OpenRuns(dirs)
 	if err != nil {
 		return err
 	}

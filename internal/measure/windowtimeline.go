@@ -178,7 +178,8 @@ func (w *WatchTimeline) add(second int, f *SlotWatchDetail) {
 	}
 }
 
-// SumBetween returns the sum of the counts with an index in [from, to). An index is a second or a slot.
+// SumBetween returns the sum of the counts with an index in [from, to). An index is a second or a
+// slot.
 func SumBetween[N uint32 | uint64](counts []N, from, to int) (n uint64) {
 	for i := max(from, 0); i < min(to, len(counts)); i++ {
 		n += uint64(counts[i])

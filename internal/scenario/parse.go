@@ -19,9 +19,9 @@ const DefaultSeed = 1
 const MaxRepeats = 1000
 
 // ParseFile parses a scenario file. The text of an error is one sentence, or one sentence per line.
-// Errors in the file's contents have type Errors, and their lines begin with FILE:LINE:COLUMN.
+// Errors in the file's contents have type file.Errors, and their lines begin with FILE:LINE:COLUMN.
 func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
-	data, err := files.Read(path, file.MaxFile)
+	data, err := files.Read(path, file.MaxBytes)
 	if err != nil {
 		var cause *os.PathError
 		if errors.As(err, &cause) {
@@ -38,7 +38,7 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 
 // ReadText reads the text of a scenario, for example from standard input. It returns an error if the
 // text is larger than a scenario may be.
-func ReadText(in io.Reader) ([]byte, error) { return files.ReadAll(in, file.MaxFile) }
+func ReadText(in io.Reader) ([]byte, error) { return files.ReadAll(in, file.MaxBytes) }
 
 // Parse parses a scenario from data. The parameter name is the name of the file in errors. If the
 // file does not set the scenario's name, the base name of the file is used. Errors in data have

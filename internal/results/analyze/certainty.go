@@ -42,8 +42,8 @@ type Certainty struct {
 	RunTooShort      bool
 }
 
-// IsInterval reports whether c is a confidence interval that is based on enough data. It is false for
-// nil.
+// IsInterval reports whether c is a confidence interval that is based on enough data. It is false
+// for nil.
 func (c *Certainty) IsInterval() bool {
 	return c != nil && c.Basis != RangeOfRepeats && !c.RunTooShort
 }

@@ -117,6 +117,16 @@ func KindName(kind store.SignalKind) string {
 	return strings.ReplaceAll(string(kind), "_", " ")
 }
 
+// BriefText describes an event that is not read from a log. It omits the reason, which is in
+// events.jsonl. For an injected fault, it returns the whole text.
+func BriefText(e *record.Event) string {
+	if e.Kind == record.FaultBegan {
+		return e.Text
+	}
+	text, _, _ := strings.Cut(e.Text, ": ")
+	return text
+}
+
 // notableGap is the minimum length of a gap that is reported with its events.
 const notableGap = 100 * time.Millisecond
 

@@ -56,7 +56,7 @@ func FileNumber(v figures.Value) float64 {
 
 // MedianOf returns the Median of a figure over repeats. Reports and comparisons use it whenever
 // they show one value for several repeats. The exception is a figure whose counts are added up
-// (record.Figure.Summed).
+// (figures.Figure.Summed).
 func MedianOf(f *figures.Figure, repeats []*record.Trial) figures.Value {
 	return Median(ValuesOf(f, repeats), f.Direction)
 }

@@ -330,7 +330,7 @@ func (t *Threshold) time(trial *record.Trial) (v figures.Value, reason string, e
 		return v, "", err
 	}
 	if !v.Known {
-		reason = t.Figure.Times.Sample.Unknown(v, times.Count)
+		reason = t.Figure.Times.Sample.UnknownReason(v, times.Count)
 	}
 	return v, reason, nil
 }

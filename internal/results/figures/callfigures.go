@@ -14,9 +14,9 @@ func callFigures() []Figure {
 			}
 		}
 		return due
-	}, ZeroReason: "its application sets no time limit for responses"}
+	}, zeroReason: "its application sets no time limit for responses"}
 	return []Figure{
-		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Direction: LowerIsBetter, Total: bounded, MissingReason: bounded.ZeroReason,
+		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Direction: LowerIsBetter, Total: bounded, MissingReason: bounded.zeroReason,
 			Meaning: "application: number of calls that had no response within the application's time limit for their kind (`bound_ns` in `by_call`)",
 			readValue: func(t *record.Trial) Value {
 				v := Value{Unit: measure.Number}
@@ -27,7 +27,7 @@ func callFigures() []Figure {
 				}
 				return v
 			}},
-		{Name: "worst-bounded", Column: "worst_bounded_ns", Unit: measure.Nanoseconds, Direction: LowerIsBetter, MissingReason: bounded.ZeroReason,
+		{Name: "worst-bounded", Column: "worst_bounded_ns", Unit: measure.Nanoseconds, Direction: LowerIsBetter, MissingReason: bounded.zeroReason,
 			Meaning: "application: longest response time of the successful calls whose kind has a time limit",
 			readValue: func(t *record.Trial) Value {
 				v := Value{Unit: measure.Nanoseconds}
@@ -49,7 +49,7 @@ func replayFigures() []Figure {
 			return 0
 		}
 		return t.Replay.HeldInRecording
-	}, ZeroReason: "it contains no guarded transaction whose guards were true in the recording"}
+	}, zeroReason: "it contains no guarded transaction whose guards were true in the recording"}
 	return []Figure{
 		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Direction: LowerIsBetter,
 			MissingReason: "it replays no recording, or every replayed call waited for another call",
@@ -60,7 +60,7 @@ func replayFigures() []Figure {
 				}
 				return Value{Known: true, Number: float64(t.Replay.InterArrival.P99)}
 			}},
-		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Direction: HigherIsBetter, Total: held, MissingReason: held.ZeroReason,
+		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Direction: HigherIsBetter, Total: held, MissingReason: held.zeroReason,
 			Meaning: "replay: of the guarded transactions whose guards were true in the recording, the share whose guards were also true in the replay",
 			readValue: ratio(func(t *record.Trial) (float64, uint64) {
 				if t.Replay == nil {

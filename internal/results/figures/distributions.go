@@ -12,10 +12,9 @@ import (
 
 // Distribution describes one of the distributions of times in a trial.
 type Distribution struct {
-	Prefix   string // prefix in the names of the distribution's figures, such as "response" in response-p99
-	Field    string // key in the trial's JSON object; empty for the headline time, which is either the response time or the service time
-	Meaning  string
-	Nullable bool // the key is null in trials that do not have the distribution
+	Prefix  string // prefix in the names of the distribution's figures, such as "response" in response-p99
+	Field   string // key in the trial's JSON object; empty for the headline time, which is either the response time or the service time
+	Meaning string
 	// Extract returns the distribution in a trial, and the number of failures.
 	Extract func(*record.Trial) (times record.Times, failed uint64)
 	// Log returns the name of the distribution's times in latency.hlog.
@@ -30,17 +29,17 @@ type Distribution struct {
 // Population holds the words that messages use for the samples of a distribution.
 type Population struct {
 	Plural       string // such as "operations"
-	NoneReason   string // reason for a missing figure if there are no samples
+	noneReason   string // reason for a missing figure if there are no samples
 	failedText   string // description of the failed sample that counts as slower than all others; empty if samples cannot fail
 	tooFewFormat string // format of the phrase which states that too few samples are beyond a percentile; "" for the default
 }
 
-// Unknown returns the reason why the figure v is not known. The parameter `count` is the number of
+// UnknownReason returns the reason why the figure v is not known. The parameter `count` is the number of
 // samples.
-func (p Population) Unknown(v Value, count uint64) string {
+func (p Population) UnknownReason(v Value, count uint64) string {
 	switch {
 	case count == 0:
-		return p.NoneReason
+		return p.noneReason
 	case v.Failed:
 		return "the figure depends on " + p.failedText
 	}
@@ -48,9 +47,9 @@ func (p Population) Unknown(v Value, count uint64) string {
 }
 
 var (
-	operationSamples = Population{Plural: "operations", NoneReason: "no operation was due", failedText: "a failed operation, which counts as slower than every success"}
-	eventSamples     = Population{Plural: "events", NoneReason: "no event arrived", failedText: "a lost event, which counts as slower than every event that arrived", tooFewFormat: "the events of fewer than %d writes are"}
-	watcherSamples   = Population{Plural: "watchers", NoneReason: "no watcher was created"}
+	operationSamples = Population{Plural: "operations", noneReason: "no operation was due", failedText: "a failed operation, which counts as slower than every success"}
+	eventSamples     = Population{Plural: "events", noneReason: "no event arrived", failedText: "a lost event, which counts as slower than every event that arrived", tooFewFormat: "the events of fewer than %d writes are"}
+	watcherSamples   = Population{Plural: "watchers", noneReason: "no watcher was created"}
 )
 
 // points returns one figure for each statistic in the distribution's summary, in the order of the
@@ -113,7 +112,7 @@ func distributions() []*Distribution {
 			Extract: func(t *record.Trial) (record.Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(record.Response), Sample: operationSamples},
 		{Prefix: "service", Field: "service_time_ns", IntervalKey: "service_time_ns", Meaning: "time from when an operation was sent until it was done, over all operations due",
 			Extract: failed(func(t *record.Trial) record.Times { return t.ServiceTime }), Log: always(record.Service), Sample: operationSamples},
-		{Prefix: "lateness", Field: "lateness_ns", Meaning: "time from when an operation was due until it was sent, over all operations sent; `null` in a closed loop", Nullable: true,
+		{Prefix: "lateness", Field: "lateness_ns", Meaning: "time from when an operation was due until it was sent, over all operations sent; `null` in a closed loop",
 			Extract: func(t *record.Trial) (record.Times, uint64) {
 				if t.Lateness == nil {
 					return record.Times{}, 0

@@ -1,6 +1,7 @@
 // Package figures defines the figures of a trial, such as throughput, p99 and the share of failed
 // operations. It also computes the figures that are not in the run directory: percentiles, the lines
-// of --interval, and the recovery after faults.
+// of --interval, and the recovery after faults. It opens runs together with the events and the
+// recovery of their trials.
 package figures
 
 import (
@@ -81,10 +82,10 @@ type Figure struct {
 // a share.
 type Total struct {
 	Count      func(*record.Trial) uint64
-	ZeroReason string // reason why there is no share if the total is 0
+	zeroReason string // reason why there is no share if the total is 0
 }
 
-// Value returns the figure's value in the result of a trial.
+// Value returns the figure's value in the result of a trial. The figure must be Recorded.
 func (f *Figure) Value(t *record.Trial) Value {
 	if f.Times != nil {
 		times, _ := f.Times.Extract(t)
@@ -103,7 +104,7 @@ func (f *Figure) Share(t *record.Trial) (v Value, reason string) {
 	}
 	whole := f.Total.Count(t)
 	if whole == 0 {
-		return Value{}, f.Total.ZeroReason
+		return Value{}, f.Total.zeroReason
 	}
 	return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
 }

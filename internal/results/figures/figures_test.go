@@ -61,7 +61,7 @@ func TestFiguresEqualTheJSONObject(t *testing.T) {
 		}
 		names[f.Name], columns[f.Column] = true, true
 		if f.Name != "" {
-			if found, ok := Find(f.Name); !ok || found.Value(trial) != f.Value(trial) {
+			if found, ok := find(f.Name); !ok || found.Value(trial) != f.Value(trial) {
 				t.Errorf("%s is not found", f.Name)
 			}
 		}
@@ -93,12 +93,12 @@ func TestFiguresEqualTheJSONObject(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	for _, name := range []string{"ops", "p50", "p99.999", "success-p0.1", "watch-sent-p97.5", "lateness", "lateness-max", "errors-connection-lost", "keys-per-op"} {
-		if f, ok := Find(name); !ok || f.Name != name {
+		if f, ok := find(name); !ok || f.Name != name {
 			t.Errorf("%s: %+v, %t", name, f, ok)
 		}
 	}
 	for _, name := range []string{"", "p", "p0", "p100", "p-1", "p99.9999", "pNaN", "x-p99", "99"} {
-		if f, ok := Find(name); ok {
+		if f, ok := find(name); ok {
 			t.Errorf("%q is %+v", name, f)
 		}
 	}

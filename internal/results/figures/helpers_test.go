@@ -4,15 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// noon is the time at which the runs in tests start. It is not a whole second.
-var noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
+var noon = runs.Noon
 
 // conditions returns the conditions of an open loop of puts.
 func conditions() record.Conditions {

@@ -19,7 +19,7 @@ var otherNames = map[string]string{
 // dashes. If the name is unknown, the error suggests the most similar name.
 func ParseMetric(word string) (Figure, error) {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(word)), "_", "-")
-	if f, ok := Find(name); ok {
+	if f, ok := find(name); ok {
 		return f, nil
 	}
 	known := []string{"p50", "p90", "p95", "p99", "p99.9", "p99.99"}

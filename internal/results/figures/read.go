@@ -2,8 +2,8 @@ package figures
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// OpenWithEvents reads a run directory and the events of its trials.
-func OpenWithEvents(dir string) (*record.Run, error) {
+// OpenRun reads a run directory and the events of its trials.
+func OpenRun(dir string) (*record.Run, error) {
 	run, err := record.Open(dir)
 	if err != nil {
 		return nil, err
@@ -12,11 +12,11 @@ func OpenWithEvents(dir string) (*record.Run, error) {
 	return run, nil
 }
 
-// OpenAll reads run directories and the events of their trials. It returns each run, and one run
+// OpenRuns reads run directories and the events of their trials. It returns each run, and one run
 // that joins them all.
-func OpenAll(dirs []string) (runs []*record.Run, all *record.Run, err error) {
+func OpenRuns(dirs []string) (runs []*record.Run, all *record.Run, err error) {
 	for _, dir := range dirs {
-		run, err := OpenWithEvents(dir)
+		run, err := OpenRun(dir)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -57,7 +57,6 @@ func memberName(t *record.Trial, number uint64) string {
 // findOutages sets the outages of all faults that were injected. window is the length of the window
 // in seconds.
 func findOutages(all []record.Fault, p *measure.Pulse, window float64) {
-	ms := func(s float64) int { return int(s * 1000) }
 	since := 0.0 // end of the previous fault's effects
 	for i := range all {
 		f := &all[i]
@@ -214,7 +213,6 @@ func findP99Recovery(all []measure.Figure, since, began, until float64) (at floa
 
 // partOutages returns the outages of single members and of single operations.
 func partOutages(c *measure.WindowTimeline, since, began, until float64, name func(uint64) string) (out []record.PartOutage) {
-	ms := func(s float64) int { return int(s * 1000) }
 	add := func(p record.PartOutage, pulse *measure.Pulse) {
 		if !pulse.HasCompletion(ms(since), ms(began)) {
 			return
@@ -249,7 +247,6 @@ func clientOutages(c *measure.WindowTimeline, since, began, until float64) *reco
 	if c.Clients <= 0 || c.WaitsTruncated {
 		return nil
 	}
-	ms := func(s float64) int { return int(s * 1000) }
 	before, longest, lasted := 0, map[uint32]int{}, map[uint32]bool{}
 	for _, w := range c.Waits {
 		switch {

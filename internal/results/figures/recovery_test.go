@@ -268,21 +268,6 @@ func TestConsecutiveFaults(t *testing.T) {
 	}
 }
 
-// An event belongs to a fault if it occurred during the fault, or shortly before or after it.
-func TestEventsBelongToNearbyFaults(t *testing.T) {
-	never := done(20, 0)
-	never.RecoveredAt = nil
-	all := []record.Fault{done(5, 7), never}
-	for at, want := range map[float64]bool{3.9: false, 4.1: true, 6: true, 7.9: true, 8.1: false, 18.9: false, 19.1: true, 900: true} {
-		if record.InFault(all, at) != want {
-			t.Errorf("InFault at %v s is %v", at, !want)
-		}
-	}
-	if !record.OverlapsFault(all, 1, 4.5) || record.OverlapsFault(all, 8.5, 18) || !record.InRecoveredFault(all, 6) || record.InRecoveredFault(all, 30) {
-		t.Error("OverlapsFault or InRecoveredFault is wrong")
-	}
-}
-
 // The outage of a single client is its longest time without a success that ends after the fault
 // began. It counts only if it is longer than every such time before the fault.
 func TestOutagesOfClients(t *testing.T) {

@@ -35,10 +35,10 @@ var All = sync.OnceValue(func() []Figure {
 	return all
 })
 
-// Find returns the figure with the given name. Apart from the figures in the registry, it finds
+// find returns the figure with the given name. Apart from the figures in the registry, it finds
 // each percentile of a distribution. Such a percentile must be below 100 and have at most three
 // decimals.
-func Find(name string) (Figure, bool) {
+func find(name string) (Figure, bool) {
 	all := All()
 	if i := slices.IndexFunc(all, func(f Figure) bool { return f.Name == name }); i >= 0 && name != "" {
 		return all[i], true
@@ -60,9 +60,9 @@ func Find(name string) (Figure, bool) {
 	return Figure{}, false
 }
 
-// Registered returns the figure with the given name. It panics if Find does not find the figure.
+// Registered returns the figure with the given name. It panics if find does not find the figure.
 func Registered(name string) Figure {
-	f, ok := Find(name)
+	f, ok := find(name)
 	if !ok {
 		panic(fmt.Sprintf("there is no figure %q", name)) // the program has a defect
 	}
@@ -72,8 +72,8 @@ func Registered(name string) Figure {
 // The variables due and expected are totals. Other figures are parts of these totals, and can be
 // printed as shares of them.
 var (
-	due      = &Total{Count: func(t *record.Trial) uint64 { return t.Due }, ZeroReason: "no operation was due"}
-	expected = &Total{Count: func(t *record.Trial) uint64 { return t.Watch.Expected }, ZeroReason: "no event was expected"}
+	due      = &Total{Count: func(t *record.Trial) uint64 { return t.Due }, zeroReason: "no operation was due"}
+	expected = &Total{Count: func(t *record.Trial) uint64 { return t.Watch.Expected }, zeroReason: "no event was expected"}
 )
 
 // operationFigures returns the figures about the operations due in the window, by outcome.
@@ -115,7 +115,7 @@ func operationFigures() []Figure {
 			f.Unit, f.Total = measure.Number, due
 		}
 	}
-	return append(all, Figure{Name: "error-share", Column: "error_share", Unit: measure.Share, Direction: LowerIsBetter, Total: due, MissingReason: due.ZeroReason,
+	return append(all, Figure{Name: "error-share", Column: "error_share", Unit: measure.Share, Direction: LowerIsBetter, Total: due, MissingReason: due.zeroReason,
 		Meaning:   "`errors` / `due`",
 		readValue: ratio(func(t *record.Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
 }

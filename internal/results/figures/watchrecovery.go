@@ -10,7 +10,6 @@ func findWatchEffects(f *record.Fault, w *measure.WatchTimeline, since, until, w
 	if w == nil {
 		return
 	}
-	ms := func(s float64) int { return int(s * 1000) }
 	if w.Events.HasCompletion(0, ms(window)) {
 		f.Watch = watchRecovery(w, since, *f.BeganAt, until)
 	}
@@ -29,7 +28,6 @@ func findWatchEffects(f *record.Fault, w *measure.WatchTimeline, since, until, w
 }
 
 func watchRecovery(w *measure.WatchTimeline, since, began, until float64) *record.WatchRecovery {
-	ms := func(s float64) int { return int(s * 1000) }
 	r := &record.WatchRecovery{}
 	if w.Events.HasCompletion(ms(since), ms(began)) { // otherwise, no gap before the fault can be compared with the outage
 		if outage, _, ok := w.Events.Outage(ms(since), ms(began), ms(until)); ok {

@@ -58,7 +58,7 @@ func (f *Fault) Injected() bool { return f.BeganAt != nil }
 
 // Recovery describes the effect of a fault on the load, as clients observed it. Outages end at the
 // next fault or at the end of the window. Failures and late events are attributed to the fault that
-// caused them; see findCause. Times are in seconds after the start of the window. All fields are
+// caused them; see figures.findCause. Times are in seconds after the start of the window. All fields are
 // zero before figures.ReadEvents, if the fault was not injected in the window, or if slots.jsonl cannot
 // be read.
 type Recovery struct {
@@ -79,7 +79,7 @@ type Recovery struct {
 	// window. The true length of the outage is then greater than Outage.
 	OutageUnfinished bool `json:"outage_unfinished,omitempty"`
 	// FirstFailureAt is the time of the first failure that the fault caused, to 10 ms. It is
-	// absent if the fault caused no failure; see findCause.
+	// absent if the fault caused no failure; see figures.findCause.
 	FirstFailureAt *float64 `json:"first_failure_seconds,omitempty"`
 	// Definite is the number of these failures after which it is certain that no write was
 	// executed. It includes the failures of reads. Indefinite is the number of failed writes that
@@ -139,7 +139,7 @@ type PartOutage struct {
 
 // WatchRecovery reports on the events that watchers received from the start of the fault to the
 // next fault, or to the end of the window. A late event is attributed to the fault that caused it;
-// see findCause.
+// see figures.findCause.
 type WatchRecovery struct {
 	// Outage is the longest time without any watch event; see Fault.Outage.
 	Outage      *float64 `json:"outage_seconds"`

@@ -5,7 +5,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
-	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -44,8 +43,8 @@ func effectObject(e *faults.Effect) (o record.Object) {
 	o.Add("recovery_seconds", e.Recovered)
 	o.Add("errors_definite", f.Definite)
 	o.Add("errors_indefinite", f.Indefinite)
-	o.Add("p99_before_seconds", limits.Seconds(e.Before))
-	o.Add("p99_after_seconds", limits.Seconds(e.After))
+	o.Add("p99_before_seconds", e.Before.InSeconds())
+	o.Add("p99_after_seconds", e.After.InSeconds())
 	o.Add("verdict", t.Verdict)
 	o.Add("sentence", e.Sentence())
 	if f.Failure != "" {

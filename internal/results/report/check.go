@@ -248,8 +248,8 @@ func diskObject(c *limits.DiskCheck) (o record.Object) {
 	o.Add("records_per_second", c.PerSecond())
 	o.Add("file_system", c.FileSystem)
 	o.Add("durable", c.Durable)
-	o.Add("fdatasync_seconds", limits.SecondsWithMax(c.Sync))
-	o.Add("write_and_fdatasync_seconds", limits.SecondsWithMax(c.WriteAndSync))
+	o.Add("fdatasync_seconds", c.Sync.PercentilesAndMaxInSeconds())
+	o.Add("write_and_fdatasync_seconds", c.WriteAndSync.PercentilesAndMaxInSeconds())
 	var stores []record.Object // null if there are none
 	for i := range c.Opinions {
 		of, one := &c.Opinions[i], record.Object{}
@@ -291,8 +291,8 @@ func perfObject(c *limits.PerfCheck, load string) record.Object {
 	o.Add("writes_per_second", t.PerSecond)
 	o.Add("slowest_seconds", c.Slowest)
 	o.Add("stddev_seconds", c.Spread)
-	o.Add("response_seconds", limits.SecondsOf(t.ResponseTime.Summary)) // contains only the percentiles that are known
-	o.Add("service_seconds", limits.SecondsOf(t.ServiceTime.Summary))
+	o.Add("response_seconds", t.ResponseTime.PercentilesInSeconds()) // contains only the percentiles that are known
+	o.Add("service_seconds", t.ServiceTime.PercentilesInSeconds())
 	o.Add("errors", c.ByError)
 	o.Add("causes", causes)
 	if len(looked) > 0 {
@@ -341,7 +341,7 @@ func scaleObject(c *limits.ScaleCheck, load string) record.Object {
 	o.Add("written", t.Operations)
 	o.Add("seconds", t.Seconds)
 	o.Add("writes_per_second", t.PerSecond)
-	o.Add("service_seconds", limits.SecondsOf(t.ServiceTime.Summary))
+	o.Add("service_seconds", t.ServiceTime.PercentilesInSeconds())
 	var members []record.Object // null if there are none
 	for i := range c.Members {
 		m, one := &c.Members[i], record.Object{}

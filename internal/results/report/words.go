@@ -6,7 +6,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
-	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -94,7 +93,7 @@ func ratioText(ratio float64) string {
 // times at which they occurred.
 func EventText(e *analyze.Events) string {
 	if e.Longest.Line == "" {
-		return limits.BriefText(e.Longest)
+		return analyze.BriefText(e.Longest)
 	}
 	words := e.Longest.Member + " " + e.Kind.Predicate()
 	if e.Occurrences > 1 {

@@ -150,7 +150,7 @@ func (s *Server) acquireRendering(ctx context.Context) (release func(), ok bool)
 // unreadable contains a sentence.
 func openRuns(dirs []string) (runs []*record.Run, unreadable []string) {
 	for _, dir := range dirs {
-		run, err := figures.OpenWithEvents(dir)
+		run, err := figures.OpenRun(dir)
 		if err != nil {
 			unreadable = append(unreadable, leftOut(err))
 			continue

@@ -7,7 +7,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// RemoveComments returns the text of the lines without comments.
+// RemoveComments removes the comments from the lines, and returns the whole text.
 func RemoveComments(lines []string) string {
 	for _, t := range lexer.Tokenize(strings.Join(lines, "")) {
 		if t.Type != token.CommentType {

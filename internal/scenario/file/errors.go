@@ -56,7 +56,7 @@ func (es *Errors) Add(e *Error) {
 	}
 }
 
-// Sorted returns the errors in the order of the file.
+// Sorted sorts the errors in the order of the file, and returns them.
 func (es Errors) Sorted() Errors {
 	slices.SortStableFunc(es, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

@@ -22,8 +22,8 @@ import (
 // Limits for scenario files. They are far above the size of real files. They keep a damaged or
 // malicious file from exhausting the memory.
 const (
-	MaxFile  = 128 << 10 // bytes
-	maxDepth = 32        // nested mappings and lists that are opened in the same line
+	MaxBytes = 128 << 10
+	maxDepth = 32 // nested mappings and lists that are opened in the same line
 )
 
 // Parse parses YAML and returns its top-level mapping, or nil for an empty file.
@@ -51,8 +51,8 @@ func Parse(data []byte) (n *Node, err error) {
 
 // checkText rejects data that is too long or is not text.
 func checkText(data []byte) *Error {
-	if len(data) > MaxFile {
-		return &Error{Text: fmt.Sprintf("the file has %d bytes, but a scenario can have at most %d", len(data), MaxFile)}
+	if len(data) > MaxBytes {
+		return &Error{Text: fmt.Sprintf("the file has %d bytes, but a scenario can have at most %d", len(data), MaxBytes)}
 	}
 	for i, line := range strings.Split(string(data), "\n") {
 		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
@@ -146,7 +146,7 @@ type Node struct {
 	// IsPartial is set if the mapping only changes entries of another mapping. When the other
 	// mapping is known, the changed entries are merged into it.
 	IsPartial bool
-	// base is the mapping into which a partial mapping is merged, or nil.
+	// base is the mapping over which MergedOver merged this mapping, or nil.
 	base *Node
 }
 
@@ -301,10 +301,8 @@ func (n *Node) Field(key string) *Node {
 	return n
 }
 
-// Each of the following methods reads one value. It returns the value, or an *Error that has a
-// position and names the key.
-
-// ScalarText reads a single value as text.
+// ScalarText reads a single value as text. This method and the following ones return the value, or an
+// *Error that has a position and names the key.
 func (n *Node) ScalarText(key string) (string, error) {
 	if n.Kind != Scalar {
 		return "", n.Pos.Errorf("%s must be text, not %s", key, n.Describe())
@@ -364,7 +362,7 @@ func parseUnquoted[T any](n *Node, key, what string, parse func(string) (T, erro
 	return v, n.Pos.Errorf("%s must be %s, not %s", key, what, n.Describe())
 }
 
-// ParseWord reads a word and parses it. If an error does not mention the key, parseWord puts the
+// ParseWord reads a word and parses it. If an error does not mention the key, ParseWord puts the
 // key in front of it.
 func ParseWord[T any](n *Node, key string, parse func(string) (T, error)) (T, error) {
 	var zero T

@@ -21,7 +21,7 @@ type RandomRun struct {
 	Done     []uint64 // for each second
 }
 
-// Random describes a short run of random operations on one member.
+// Random describes a short run of random operations on two members.
 type Random struct {
 	Seed      uint64
 	Seconds   float64 // length of the window
@@ -39,7 +39,7 @@ func (s Random) Record(t testing.TB) *RandomRun {
 	w, err := record.Create(t.TempDir(), "made", Noon, record.Run{Name: "made", Planned: 1})
 	check(t, err)
 	c := record.Conditions{Number: 1, Name: "put", Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3", Operation: "put",
-		Members: 1, Load: scenario.Load{Clients: 10, Connections: 10, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
+		Members: 2, Load: scenario.Load{Clients: 10, Connections: 10, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
 	if s.Open {
 		rate := 1000.0
 		c.Arrival, c.Rate = scenario.Constant, &rate

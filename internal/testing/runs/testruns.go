@@ -1,6 +1,7 @@
-// Package runs records simulated runs. Real runs would take too long in tests, for example an hour
-// with 100 million operations. Every simulated operation passes through the same histograms and
-// recorder as the operations of a real trial, but in simulated time.
+// Package runs provides runs for tests: simulated runs, single trials, and recordings of real runs.
+// Real runs would take too long in tests, for example an hour with 100 million operations. Every
+// operation of a simulated run passes through the same histograms and recorder as the operations of
+// a real run, but in simulated time.
 package runs
 
 import (

@@ -35,8 +35,8 @@ func MemberEvent(after time.Duration, member string, kind store.SignalKind, took
 	return record.Event{Time: Noon.Add(after), Kind: string(kind), Member: member, Duration: took, Line: "the log's"}
 }
 
-// AddRows adds rows with the same name to a trial, one for each second since the start of the
-// window. The function `change` fills a row; its second argument is the number of seconds since the
+// AddRows adds rows of machines.csv with the same name to a trial: one at the start of the window,
+// and one after each second. The function `change` fills a row; its second argument is the number of seconds since the
 // start.
 func AddRows(t *record.Trial, name string, seconds int, change func(r *record.MachineRow, second float64)) {
 	for second := range seconds + 1 {

@@ -20,9 +20,9 @@ import (
 
 const prefix = "/service/"
 
-// Patroni clusters run on a real etcd, through its gateway and over gRPC (in CI, only one of them). The leases stay alive,
-// the keys with these leases exist, and the watchers receive each write. When some leaders die,
-// their leases expire, and each of their clusters elects a new leader.
+// Patroni clusters run on a real etcd, through its gateway and over gRPC (in CI, only one of them).
+// The leases stay alive, the keys with these leases exist, and the watchers receive each write.
+// When some leaders die, their leases expire, and each of their clusters elects a new leader.
 func TestAgainstEtcd(t *testing.T) {
 	t.Parallel()
 	c := data.Config{Clusters: 6, Members: 3, WrittenClusters: 4, LeaderFailures: 2, LoopWait: time.Second, TTL: 4 * time.Second, RetryTimeout: time.Second, Seed: 3}

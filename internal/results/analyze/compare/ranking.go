@@ -77,7 +77,8 @@ func isRankable(a, b *record.Trial) bool {
 	return !slices.ContainsFunc(environment(), func(c condition) bool { return !c.ofStore && c.describe(a) != c.describe(b) })
 }
 
-// hasComparableThroughput reports whether at least one repeat has a throughput that can be compared.
+// hasComparableThroughput reports whether at least one repeat has a throughput that can be
+// compared.
 func hasComparableThroughput(r *analyze.Row) bool {
 	throughput, _ := r.Figure(&opsFigure)
 	return throughput.Number > 0 && slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return analyze.ExclusionReason(t) == "" })

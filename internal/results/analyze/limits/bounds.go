@@ -20,13 +20,13 @@ const CauseClients = "number of clients"
 // number of other causes of the same kind. All output formats report exactly the returned causes.
 func (l *Limits) Bounds() (causes []Cause, more []int) {
 	t := l.Trial
-	if causes, more = l.WorstPerKind(); len(causes) > 0 || t.Open() {
+	if causes, more = l.worstPerKind(); len(causes) > 0 || t.Open() {
 		return causes, more
 	}
 	// A leader change, or a single pause of the load generator, does not limit a trial with short
 	// response times.
 	once := func(c *Cause) bool { return c.Kind == CauseElection || c.Kind == CauseTester && c.Unit == "s" }
-	if causes, more = worstOfKinds(l.Causes, func(c *Cause) bool { return once(c) && !IsSlow(t) }); len(causes) > 0 {
+	if causes, more = worstOfKinds(l.Causes, func(c *Cause) bool { return once(c) && !isSlow(t) }); len(causes) > 0 {
 		return causes, more
 	}
 	if c, ok := clientsBound(t); ok {

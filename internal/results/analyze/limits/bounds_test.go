@@ -22,7 +22,7 @@ func TestBounds(t *testing.T) {
 	rate := 1.0
 	m.Run.Trials[0].Rate = &rate
 	l = Find(&m.Run.Trials[0])
-	if b, _ := l.Bounds(); len(b) != 0 && !IsSlow(&m.Run.Trials[0]) {
+	if b, _ := l.Bounds(); len(b) != 0 && !isSlow(&m.Run.Trials[0]) {
 		t.Errorf("an open loop: %+v", b)
 	}
 }

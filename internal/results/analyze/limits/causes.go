@@ -24,7 +24,7 @@ const (
 	limitFsyncP99  = 10 * time.Millisecond
 	limitCommitP99 = 25 * time.Millisecond
 	// for a single sync or commit: the longest one determines the time of the slowest write
-	limitLongSync  = maxSlowShare / 2
+	limitLongSync  = maxSlowest / 2
 	limitPeerP99   = 150 * time.Millisecond
 	limitRoundTrip = 100 * time.Millisecond // for the median time of TCP connects
 	// for the longest TCP connect: a lost packet is retransmitted after 1 s
@@ -32,14 +32,14 @@ const (
 	limitBusy         = 0.85 // share of all CPUs
 	limitRunDelay     = 0.10 // share of the window
 	limitPause        = 100 * time.Millisecond
-	limitSlowResponse = maxSlowShare / 2 // for the time until a member returns its metrics
-	limitForeign      = 0.10             // share of all CPUs above which other programs are reported
+	limitSlowResponse = maxSlowest / 2 // for the time until a member returns its metrics
+	limitForeign      = 0.10           // share of all CPUs above which other programs are reported
 )
 
 // Cause describes a resource or an event that limited a trial. Figure is the measured value that
 // shows this.
 type Cause struct {
-	Kind   string  `json:"what"`             // one of the constants above
+	Kind   string  `json:"what"`             // one of the Cause constants of this package
 	Member string  `json:"member,omitempty"` // empty if the cause does not concern a single member
 	Text   string  `json:"text"`             // a sentence
 	Figure float64 `json:"figure,omitempty"`
@@ -74,8 +74,3 @@ func causeIfTooLong(kind, member string, took, limit time.Duration, text string)
 }
 
 func durationText(d time.Duration) string { return text.Duration(float64(d)) }
-
-// DurationOf converts seconds to a time.Duration. The result is at most 1<<62 ns.
-func DurationOf(seconds float64) time.Duration {
-	return time.Duration(min(seconds*1e9, float64(1<<62)))
-}

@@ -16,9 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Limits of `etcdctl check perf`: maxSpread is the largest standard deviation that passes.
-// minThroughputShare is the minimum throughput as a share of the rate. maxSlowShare is the longest
-// time that a write may take.
+// maxSpread is the largest standard deviation that `check perf` accepts. Its other limits are
+// minThroughputShare and maxSlowest. All three are the limits of `etcdctl check perf`.
 const maxSpread = 100 * time.Millisecond
 
 // PerfCheck is the result of a performance check of a cluster.
@@ -90,7 +89,7 @@ func CheckPerf(t *record.Trial) PerfCheck {
 	}
 	low := say(t.Rate != nil && t.PerSecond <= minThroughputShare**t.Rate,
 		"FAIL: Throughput too low: %.0f writes/s", "PASS: Throughput is %.0f writes/s", t.PerSecond)
-	slow := say(c.Slowest > maxSlowShare.Seconds(),
+	slow := say(c.Slowest > maxSlowest.Seconds(),
 		"Slowest request took too long: %fs", "PASS: Slowest request took %fs", c.Slowest)
 	uneven := say(c.Spread > maxSpread.Seconds(),
 		"Stddev too high: %fs", "PASS: Stddev is %fs", c.Spread)
@@ -98,7 +97,7 @@ func CheckPerf(t *record.Trial) PerfCheck {
 	within := func(seconds float64, name string, limit time.Duration) bool {
 		return seconds <= limit.Seconds()*(1+t.Verdict.Effect.ForFigure(name))
 	}
-	if !c.Pass && analyze.HasFigures(t) && len(c.ByError) == 0 && !low && within(c.Slowest, "slowest", maxSlowShare) && within(c.Spread, "spread", maxSpread) {
+	if !c.Pass && analyze.HasFigures(t) && len(c.ByError) == 0 && !low && within(c.Slowest, "slowest", maxSlowest) && within(c.Spread, "spread", maxSpread) {
 		c.UndecidedReason = "the measurement was disturbed, which may explain the figures above their limits: " + t.Verdict.Effect.String()
 	}
 	return c
@@ -155,7 +154,7 @@ func CheckScale(t *record.Trial) ScaleCheck {
 	if len(c.ByError) > 0 {
 		c.Pass, c.Lines = false, errorLines(c.ByError)
 	}
-	for _, m := range samples.MembersMetrics(t) {
+	for _, m := range samples.AllMemberMetrics(t) {
 		c.Members = append(c.Members, MemberCost{Name: m.Name, Endpoint: m.Endpoint, UnreadReason: m.UnreadReason,
 			Memory: growth(t, m.Endpoint, store.ResidentBytes), Disk: growth(t, m.Endpoint, store.DatabaseBytes)})
 	}
@@ -215,26 +214,6 @@ type DiskTimes struct {
 // Times returns the times of fdatasync, and the times of the write including fdatasync.
 func (c *DiskCheck) Times() []DiskTimes {
 	return []DiskTimes{{"fdatasync", c.Sync}, {"write + fdatasync", c.WriteAndSync}}
-}
-
-// SecondsOf returns the known percentiles in seconds, by name, such as p99.
-func SecondsOf(s measure.Summary) map[string]float64 {
-	out := map[string]float64{}
-	for i, f := range s.Percentiles {
-		if f.Known {
-			out[fmt.Sprintf("p%g", measure.Percentiles[i])] = f.NS / 1e9
-		}
-	}
-	return out
-}
-
-// SecondsWithMax returns the known percentiles and the maximum in seconds, by name.
-func SecondsWithMax(s measure.Summary) map[string]float64 {
-	out := SecondsOf(s)
-	if s.Max.Known {
-		out["max"] = s.Max.NS / 1e9
-	}
-	return out
 }
 
 // Pass reports whether the disk meets the store's rule.

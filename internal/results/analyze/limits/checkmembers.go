@@ -47,7 +47,7 @@ const (
 // CheckMembers compares the members in a trial whose load went to each member in turn.
 func CheckMembers(t *record.Trial) MembersCheck {
 	c := MembersCheck{Trial: t, Pass: len(t.Absent) == 0}
-	metrics := samples.MembersMetrics(t)
+	metrics := samples.AllMemberMetrics(t)
 	for i := range t.ByMember {
 		b := &t.ByMember[i]
 		if b.Name == "" || b.Operations+b.Errors == 0 && b.Connections == nil {
@@ -152,12 +152,4 @@ func markSlow(members []CheckedMember, f memberFigure) {
 			members[i].SlowReasons = append(members[i].SlowReasons, fmt.Sprintf("%s %s (median of the members: %s)", f.name, at.Text(), text.Duration(median)))
 		}
 	}
-}
-
-// Seconds returns a time in seconds, or nil if the time is unknown.
-func Seconds(f measure.Figure) *float64 {
-	if !f.Known {
-		return nil
-	}
-	return new(f.NS / 1e9)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -26,7 +27,7 @@ func evidence(t *record.Trial, members []samples.MemberMetrics) (out []string) {
 		out = append(out, line)
 	}
 	out = append(out, fmt.Sprintf("load: longest time without a response %s, %d %s not sent",
-		durationText(DurationOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
+		durationText(measure.ToDuration(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
 	ours := "load generator: longest pause " + durationText(time.Duration(t.LongestPauseNS))
 	if t.Seconds > 0 && t.Loops > 0 {
 		ours += ", event loops busy " + text.Share(min(float64(t.LoopCPUNS)/1e9/t.Seconds/float64(t.Loops), 1))

@@ -119,7 +119,7 @@ func TestSlowOutsideFaults(t *testing.T) {
 		"long times always":    {made(func(int) float64 { return 2e8 }, kept), true},
 		"less than due always": {made(quick, func(int) uint64 { return 500 }), true},
 	} {
-		if IsSlow(c.trial) != c.slow {
+		if isSlow(c.trial) != c.slow {
 			t.Errorf("%s: slow is %v", name, !c.slow)
 		}
 	}

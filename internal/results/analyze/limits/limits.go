@@ -1,6 +1,6 @@
 // Package limits finds what limited the throughput and the times of a trial, such as a member's disk
-// or the load generator, and what happened during its spikes. The checks of clusters (`check perf`,
-// `check scale`, `check members`) use the same limits.
+// or the load generator, and what happened during its spikes. It also computes the results of `check
+// perf`, `check scale`, `check members` and `check disk`; only `check perf` uses the causes.
 package limits
 
 import (
@@ -33,7 +33,7 @@ func Find(t *record.Trial) Limits {
 	if full != nil && full.Kind != CauseTester {
 		l.addFound(full)
 	}
-	members := samples.MembersMetrics(t)
+	members := samples.AllMemberMetrics(t)
 	for i := range members {
 		m := &members[i]
 		l.addFound(leaders(m))
@@ -67,12 +67,12 @@ func Find(t *record.Trial) Limits {
 	return l
 }
 
-// WorstPerKind returns, for each kind of cause, the cause that exceeds its limit most, and the
+// worstPerKind returns, for each kind of cause, the cause that exceeds its limit most, and the
 // number of other causes of that kind. It returns no causes if the trial is neither slow nor
 // suspect. For a suspect trial that is not slow, it omits kinds of causes that the verdict already
 // explains.
-func (l *Limits) WorstPerKind() (worst []Cause, more []int) {
-	slow := IsSlow(l.Trial)
+func (l *Limits) worstPerKind() (worst []Cause, more []int) {
+	slow := isSlow(l.Trial)
 	if !slow && l.Trial.Verdict.State != verdict.Suspect {
 		return nil, nil
 	}

@@ -187,7 +187,7 @@ func TestFindLimits(t *testing.T) {
 		trial := slowTrial()
 		test.change(trial)
 		l := Find(trial)
-		if !IsSlow(trial) {
+		if !isSlow(trial) {
 			t.Errorf("%s: the trial is not slow", test.name)
 		}
 		switch {
@@ -294,7 +294,7 @@ func TestIsSlow(t *testing.T) {
 		"nothing was measured": {&record.Trial{State: record.Failed}, false},
 		"interrupted":          {&record.Trial{State: record.Interrupted, Seconds: 1}, false},
 	} {
-		if IsSlow(test.t) != test.slow {
+		if isSlow(test.t) != test.slow {
 			t.Errorf("%s: slow is %v", name, !test.slow)
 		}
 	}
@@ -315,12 +315,12 @@ func TestWorstOfAKind(t *testing.T) {
 	}
 	trial.LongestPauseNS = 7e8
 	l := Find(trial)
-	worst, more := l.WorstPerKind()
+	worst, more := l.worstPerKind()
 	if len(worst) != 2 || worst[0].Member != "m3" || more[0] != 1 || worst[1].Kind != CauseTester || more[1] != 0 {
 		t.Errorf("%+v, %v", worst, more)
 	}
 	trial.PerSecond = 1000
-	if worst, _ := l.WorstPerKind(); len(worst) > 0 {
+	if worst, _ := l.worstPerKind(); len(worst) > 0 {
 		t.Errorf("of a trial that is not slow: %+v", worst)
 	}
 }
@@ -334,7 +334,7 @@ func TestMembersAreOrdered(t *testing.T) {
 		trial.Stores = append(trial.Stores, record.StoreRow{Time: noon, Name: "m" + name, Endpoint: "h:" + name, ResponseTime: time.Millisecond})
 	}
 	got := ""
-	for _, m := range samples.MembersMetrics(trial) {
+	for _, m := range samples.AllMemberMetrics(trial) {
 		got += m.Name + " "
 	}
 	if got != "m1 m2 m8 m9 " {

@@ -12,9 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Causes that are not read from the members' metrics: limits of the load itself, conflicting
-// transactions, a single busy thread, seconds in which the machine was full, and pauses in the
-// members' logs.
+// Kinds of causes that are not read from the members' metrics: limits of the load itself,
+// conflicting transactions, and pauses in the members' logs.
 const (
 	CauseLoad       = "client limit"
 	CauseContention = "contention"

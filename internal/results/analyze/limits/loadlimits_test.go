@@ -76,15 +76,15 @@ func TestSuspectTrialsNameTheirLimits(t *testing.T) {
 	trial := slowTrial()
 	trial.PerSecond, trial.TermChanges, trial.Due, trial.WaitedForLimit = *trial.Rate, 1, 1000, 500
 	l := Find(trial)
-	if worst, _ := l.WorstPerKind(); worst != nil || len(l.Causes) != 2 {
+	if worst, _ := l.worstPerKind(); worst != nil || len(l.Causes) != 2 {
 		t.Errorf("valid and quick: %+v of %+v", worst, l.Causes)
 	}
 	trial.Verdict.State = verdict.Suspect
-	if worst, _ := l.WorstPerKind(); len(worst) != 1 || worst[0].Kind != CauseLoad {
+	if worst, _ := l.worstPerKind(); len(worst) != 1 || worst[0].Kind != CauseLoad {
 		t.Errorf("suspect: %+v", worst)
 	}
 	trial.PerSecond = 1
-	if worst, _ := l.WorstPerKind(); len(worst) != 2 {
+	if worst, _ := l.worstPerKind(); len(worst) != 2 {
 		t.Errorf("slow: %+v", worst)
 	}
 }

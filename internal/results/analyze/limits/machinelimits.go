@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -86,7 +88,7 @@ func machineTotals(t *record.Trial) (out []*Cause) {
 		switch kind := record.KindOf(one.name); {
 		case kind == record.WholeMachineRow && samples.HasMembers(t, one.name):
 			out = append(out, wholeMachine(t, one, all)...)
-		case kind == record.DiskRow && writes(t) && samples.HasMembers(t, cmp.Or(one.last.Machine, record.MachineName)):
+		case kind == record.DiskRow && t.HasKind(kv.Kind.Writes) && samples.HasMembers(t, cmp.Or(one.last.Machine, record.MachineName)):
 			out = append(out, slowFlushes(one))
 		case kind == record.MemberRow:
 			out = append(out, memberLimits(one, processorsOf(t, all, one))...)
@@ -159,7 +161,7 @@ func slowFlushes(d *total) *Cause {
 	if n < fewFlushes {
 		return nil
 	}
-	mean := DurationOf(d.sums["flush time"] / n)
+	mean := measure.ToDuration(d.sums["flush time"] / n)
 	return causeIfTooLong(CauseDisk, "", mean, limitFlush, fmt.Sprintf("flushes of %s took %s on average over %s flushes (limit %s)", d.name, durationText(mean), text.Count(uint64(n)), durationText(limitFlush)))
 }
 
@@ -181,7 +183,7 @@ func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 func memberLimits(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
 	out := []*Cause{causeIfExceeded(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
-		fmt.Sprintf("the CPU quota of member %s withheld %s of CPU time in %s; raise the quota", m.name, durationText(DurationOf(held)), text.Seconds(m.seconds)))}
+		fmt.Sprintf("the CPU quota of member %s withheld %s of CPU time in %s; raise the quota", m.name, durationText(measure.ToDuration(held)), text.Seconds(m.seconds)))}
 	if open, limit := m.last.FDs, m.last.FDLimit; limit > 0 {
 		out = append(out, causeIfExceeded(CauseMember, m.name, open/limit, limitOpenFiles,
 			fmt.Sprintf("member %s had %s of at most %s files open (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), text.Share(limitOpenFiles))))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
@@ -42,7 +43,7 @@ var signs = []sign{
 		return fmt.Sprintf("%s had %.2g requests queued on average (usually %.2g)", name, v, usual)
 	}},
 	{record.DiskRow, func(s samples.Pair) float64 { return s.Mean(samples.FlushTime, samples.Flushes) }, 0.02, func(name string, v, usual float64) string {
-		return fmt.Sprintf("flushes of %s took %s on average (usually %s)", name, durationText(DurationOf(v)), durationText(DurationOf(usual)))
+		return fmt.Sprintf("flushes of %s took %s on average (usually %s)", name, durationText(measure.ToDuration(v)), durationText(measure.ToDuration(usual)))
 	}},
 	{record.MemberRow, samples.PerSecondOf(samples.Retransmitted), 3, func(_ string, v, usual float64) string {
 		return fmt.Sprintf("retransmitted %.0f TCP segments per second (usually %.2g)", v, usual)
@@ -72,15 +73,15 @@ func machineSigns(t *record.Trial, span samples.Span, add func(member, text stri
 	if t.Machine == nil {
 		return
 	}
-	steps := map[string][]samples.Pair{}
+	pairs := map[string][]samples.Pair{}
 	var names []string
 	samples.EachPair(t.Machines, samples.Span{From: t.Opened.Add(-time.Second), To: span.To.Add(24 * time.Hour)}, func(s samples.Pair) {
 		names = analyze.AppendNew(names, s.Later.Name)
-		steps[s.Later.Name] = append(steps[s.Later.Name], s)
+		pairs[s.Later.Name] = append(pairs[s.Later.Name], s)
 	})
 	slices.Sort(names)
 	for _, name := range names {
-		all := steps[name]
+		all := pairs[name]
 		least, most, normal, ok := summarizeFigure(all, span, samples.Pair.Processors)
 		cpus := float64(t.Machine.CPUs)
 		kind := record.KindOf(name)

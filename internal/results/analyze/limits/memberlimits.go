@@ -28,7 +28,7 @@ var diskTimers = [...]struct {
 
 // disks checks the times that a member reports for syncing its log and for committing its database.
 func disks(t *record.Trial, m *samples.MemberMetrics) (out []*Cause) {
-	if !writes(t) {
+	if !t.HasKind(kv.Kind.Writes) {
 		return nil
 	}
 	unsure := cpuWaitCaveat(t)
@@ -37,9 +37,9 @@ func disks(t *record.Trial, m *samples.MemberMetrics) (out []*Cause) {
 		how, took, _ := slowness(r)
 		c := causeIfTooLong(CauseDisk, m.Name, took, timer.limit,
 			fmt.Sprintf("member %s: %s %s %s over %.0f calls (limit %s)", m.Name, timer.name, how, durationText(took), r.Count, durationText(timer.limit))+unsure)
-		if lower, upper, ok := r.Longest(); c == nil && ok && DurationOf(lower) >= limitLongSync {
+		if lower, upper, ok := r.Longest(); c == nil && ok && measure.ToDuration(lower) >= limitLongSync {
 			c = &Cause{Kind: CauseDisk, Member: m.Name, Figure: lower, Unit: "s", Limit: limitLongSync.Seconds(),
-				Text: fmt.Sprintf("member %s: longest %s %s to %s (limit %s)", m.Name, timer.name, durationText(DurationOf(lower)), durationText(DurationOf(upper)), durationText(limitLongSync)) + unsure}
+				Text: fmt.Sprintf("member %s: longest %s %s to %s (limit %s)", m.Name, timer.name, durationText(measure.ToDuration(lower)), durationText(measure.ToDuration(upper)), durationText(limitLongSync)) + unsure}
 		}
 		out = append(out, c)
 	}
@@ -67,11 +67,11 @@ func slowness(r store.Reading) (name string, took time.Duration, ok bool) {
 		name string
 	}{{99, "p99"}, {90, "p90"}, {50, "median"}} {
 		if at, ok := TimerPercentile(r, of.p); ok {
-			return of.name, DurationOf(at), true
+			return of.name, measure.ToDuration(at), true
 		}
 	}
 	mean, ok := r.Mean()
-	return "mean", DurationOf(mean), ok
+	return "mean", measure.ToDuration(mean), ok
 }
 
 // TimerPercentile returns a timer's percentile in seconds. It returns false if the timer has too
@@ -108,7 +108,7 @@ func roundTrips(t *record.Trial, m *samples.MemberMetrics) *Cause {
 	}
 	var budget time.Duration // the time per operation at which all allowed clients are busy
 	if t.Rate != nil && *t.Rate > 0 {
-		budget = DurationOf(float64(t.MaxInFlight) / *t.Rate)
+		budget = measure.ToDuration(float64(t.MaxInFlight) / *t.Rate)
 	}
 	between := fmt.Sprintf("the round trip to member %s ", m.Name)
 	switch c := m.ConnectTimes; {
@@ -171,7 +171,7 @@ func silence(t *record.Trial, m *samples.MemberMetrics) *Cause {
 func folder(t *record.Trial) *Cause {
 	d, where, when := dataFolder(t)
 	what, took, ok := fdatasync(d)
-	if !ok || !writes(t) {
+	if !ok || !t.HasKind(kv.Kind.Writes) {
 		return nil
 	}
 	return causeIfTooLong(CauseDisk, "", took, limitFsyncP99,
@@ -202,11 +202,6 @@ func fdatasync(d *measure.Durability) (figureName string, took time.Duration, ok
 	}
 	p50 := d.P50()
 	return "median", time.Duration(p50.NS), p50.Known
-}
-
-// writes returns true if the load has operations that wait for the members' disks.
-func writes(t *record.Trial) bool {
-	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() })
 }
 
 // needsAgreement reports whether the load has operations on which the members must agree.

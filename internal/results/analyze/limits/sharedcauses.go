@@ -23,9 +23,9 @@ type SharedCause struct {
 	OtherCauses int
 }
 
-// TrialCauses holds a trial's causes. OtherCauses[i] is the number of other causes of the same kind
+// trialCauses holds a trial's causes. OtherCauses[i] is the number of other causes of the same kind
 // as Causes[i].
-type TrialCauses struct {
+type trialCauses struct {
 	Trial       *record.Trial
 	Causes      []Cause
 	OtherCauses []int
@@ -34,18 +34,18 @@ type TrialCauses struct {
 // FindShared returns the causes that limited trials. Limits.Bounds determines the causes of
 // each trial.
 func FindShared(trials []*record.Trial) []SharedCause {
-	all := make([]TrialCauses, 0, len(trials))
+	all := make([]trialCauses, 0, len(trials))
 	for _, t := range trials {
 		l := Find(t)
 		causes, more := l.Bounds()
-		all = append(all, TrialCauses{Trial: t, Causes: causes, OtherCauses: more})
+		all = append(all, trialCauses{Trial: t, Causes: causes, OtherCauses: more})
 	}
-	return GroupCauses(all)
+	return groupCauses(all)
 }
 
-// GroupCauses groups trials by the kind of cause that limited them. So a cause that limited ten
+// groupCauses groups trials by the kind of cause that limited them. So a cause that limited ten
 // trials is reported only once. The kinds are in the order of their first appearance.
-func GroupCauses(all []TrialCauses) (out []SharedCause) {
+func groupCauses(all []trialCauses) (out []SharedCause) {
 	var trialsByCause [][]*record.Trial
 	for _, of := range all {
 		for k, c := range of.Causes {

@@ -10,19 +10,19 @@ import (
 // A cause that limited several trials is reported once, with the sentence of the trial that exceeds
 // the limit most.
 func TestSharedCauses(t *testing.T) {
-	trial := func(name string, causes ...Cause) TrialCauses {
-		return TrialCauses{Trial: &record.Trial{Conditions: record.Conditions{Name: name}}, Causes: causes, OtherCauses: make([]int, len(causes))}
+	trial := func(name string, causes ...Cause) trialCauses {
+		return trialCauses{Trial: &record.Trial{Conditions: record.Conditions{Name: name}}, Causes: causes, OtherCauses: make([]int, len(causes))}
 	}
 	cpu := func(figure float64, text string) Cause {
 		return Cause{Kind: CauseCPU, Figure: figure, Limit: 0.85, Text: text}
 	}
 	clients := func(n float64, text string) Cause { return Cause{Kind: CauseClients, Figure: n, Text: text} }
-	all := []TrialCauses{
+	all := []trialCauses{
 		trial("a", cpu(0.9, "90 %"), Cause{Kind: CauseDisk, Text: "slow"}), trial("b", clients(4, "4 clients")),
 		trial("c", cpu(0.99, "99 %")), trial("d", cpu(0.87, "87 %"), Cause{Kind: CauseDisk, Text: "slow"}), trial("e", clients(8, "8 clients")), trial("f"),
 	}
 	all[2].OtherCauses = []int{3}
-	got := GroupCauses(all)
+	got := groupCauses(all)
 	want := []SharedCause{
 		{Cause: cpu(0.99, "99 %"), WorstTrial: "c", Trials: []string{"a", "c", "d"}, OtherCauses: 3},
 		{Cause: Cause{Kind: CauseDisk, Text: "slow"}, WorstTrial: "a", Trials: []string{"a", "d"}, SameText: true},
@@ -33,7 +33,7 @@ func TestSharedCauses(t *testing.T) {
 	}) {
 		t.Errorf("found %+v", got)
 	}
-	if GroupCauses(nil) != nil {
+	if groupCauses(nil) != nil {
 		t.Error("there are shared causes without trials")
 	}
 }

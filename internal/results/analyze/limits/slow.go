@@ -11,14 +11,14 @@ import (
 )
 
 // Limits beyond which a trial is slow: its throughput is too low compared with its rate, or its
-// times are too long. `check perf` uses the same limits.
+// times are too long. `check perf` uses minThroughputShare and maxSlowest, too.
 const (
 	minThroughputShare = 0.9
 	maxP99             = 100 * time.Millisecond
-	maxSlowShare       = 500 * time.Millisecond // for a single operation
+	maxSlowest         = 500 * time.Millisecond // for a single operation
 )
 
-// slowOutsideFaults does the same as IsSlow for a trial with injected faults. It considers only the
+// slowOutsideFaults does the same as isSlow for a trial with injected faults. It considers only the
 // seconds without a fault. The trial is slow if at least half of these seconds have a long p99, or
 // if their total throughput is too low compared with the rate.
 func slowOutsideFaults(t *record.Trial) bool {
@@ -50,9 +50,9 @@ func slowOutsideFaults(t *record.Trial) bool {
 	return stat.UpperMedian(tails) > float64(maxP99)
 }
 
-// IsSlow reports whether a trial was so slow that its bottleneck needs an explanation: it did not
+// isSlow reports whether a trial was so slow that its bottleneck needs an explanation: it did not
 // reach its rate (in an open loop), or its times were long.
-func IsSlow(t *record.Trial) bool {
+func isSlow(t *record.Trial) bool {
 	if !analyze.HasFigures(t) || t.State == record.Interrupted {
 		return false
 	}
@@ -69,5 +69,5 @@ func IsSlow(t *record.Trial) bool {
 		return true
 	}
 	slowest := t.SuccessResponseTime.Max
-	return slowest.Known && slowest.NS > float64(maxSlowShare) || t.LongestGap > maxSlowShare.Seconds()
+	return slowest.Known && slowest.NS > float64(maxSlowest) || t.LongestGap > maxSlowest.Seconds()
 }

@@ -153,7 +153,7 @@ func (j *spikeJudge) spike(rows []*record.Row) Spike {
 			s.Worst = f
 		}
 		s.Errors += r.Errors
-		if length := min(1, j.t.Seconds-float64(r.Second)); length >= samples.MinLength {
+		if length := min(1, j.t.Seconds-float64(r.Second)); length >= samples.MinIntervalSeconds {
 			s.LowestRate = min(s.LowestRate, float64(r.Done)/length)
 		}
 	}
@@ -167,7 +167,7 @@ const lookBackTime = time.Second
 // findCoincidences finds the events that coincide with the spike. Operations that became due in the
 // spike may have waited beyond its end, so the searched span includes the longest wait.
 func (s *Spike) findCoincidences(t *record.Trial, events []record.Event, members []reports) {
-	from := t.Opened.Add(time.Duration(s.From * 1e9))
+	from := samples.TimeInWindow(t, s.From)
 	wait := time.Duration(s.Worst.NS)
 	if !s.Worst.Known {
 		wait = time.Second
@@ -193,19 +193,9 @@ func (s *Spike) findCoincidences(t *record.Trial, events []record.Event, members
 	machineSigns(t, in, add)
 }
 
-// BriefText describes an event that is not read from a log. It omits the reason, which is in
-// events.jsonl. For an injected fault, it returns the whole text.
-func BriefText(e *record.Event) string {
-	if e.Kind == record.FaultBegan {
-		return e.Text
-	}
-	text, _, _ := strings.Cut(e.Text, ": ")
-	return text
-}
-
 // eventWithTime describes an event, with its time since the start of the window.
 func eventWithTime(e *analyze.Events, opened time.Time) string {
-	words := BriefText(e.Longest)
+	words := analyze.BriefText(e.Longest)
 	if e.Longest.Line != "" {
 		words = e.Kind.Predicate()
 		if e.Occurrences > 1 {
@@ -255,9 +245,7 @@ func reportsOf(t *record.Trial) (all []reports) {
 			}
 			if n := len(m.withResponse); n > 0 {
 				for _, timer := range diskTimers {
-					now := r.Metrics[timer.metric]
-					now.Buckets = nil // a mean needs no buckets
-					if mean, ok := now.Since(m.withResponse[n-1].Metrics[timer.metric]).Mean(); ok {
+					if mean, ok := samples.MetricIncrease(timer.metric, r, m.withResponse[n-1]).Mean(); ok {
 						means[timer.metric] = append(means[timer.metric], mean)
 					}
 				}
@@ -312,9 +300,9 @@ func memberSigns(members []reports, span samples.Span, minTime time.Duration, ad
 
 // timerSign describes the longest time or the mean of a member's timer, if it was unusual.
 // Otherwise it returns an empty string.
-func timerSign(name string, usual float64, minTime time.Duration, metric store.Metric, samples []store.Sample) string {
+func timerSign(name string, usual float64, minTime time.Duration, metric store.Metric, increases []store.Sample) string {
 	mean, lower, upper := 0.0, 0.0, 0.0
-	for _, sample := range samples {
+	for _, sample := range increases {
 		if m, ok := sample[metric].Mean(); ok {
 			mean = max(mean, m)
 		}
@@ -323,10 +311,10 @@ func timerSign(name string, usual float64, minTime time.Duration, metric store.M
 		}
 	}
 	switch {
-	case DurationOf(lower) >= minTime && lower >= unusualFactor*unusualFactor*usual:
-		return fmt.Sprintf("one %s of %s to %s (usually %s)", name, durationText(DurationOf(lower)), durationText(DurationOf(upper)), durationText(DurationOf(usual)))
-	case DurationOf(mean) >= minTime && mean >= unusualFactor*usual:
-		return fmt.Sprintf("a mean %s of %s (usually %s)", name, durationText(DurationOf(mean)), durationText(DurationOf(usual)))
+	case measure.ToDuration(lower) >= minTime && lower >= unusualFactor*unusualFactor*usual:
+		return fmt.Sprintf("one %s of %s to %s (usually %s)", name, durationText(measure.ToDuration(lower)), durationText(measure.ToDuration(upper)), durationText(measure.ToDuration(usual)))
+	case measure.ToDuration(mean) >= minTime && mean >= unusualFactor*usual:
+		return fmt.Sprintf("a mean %s of %s (usually %s)", name, durationText(measure.ToDuration(mean)), durationText(measure.ToDuration(usual)))
 	}
 	return ""
 }

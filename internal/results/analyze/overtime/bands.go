@@ -15,7 +15,6 @@ import (
 
 // Combined lists the repeats of a trial whose values are combined in charts.
 type Combined struct {
-	Row      *analyze.Row
 	Included []*record.Trial
 	// LeftOut holds the other repeats: those without charts or figures, and those that are less
 	// reliable than the included repeats.
@@ -60,7 +59,7 @@ func (c *Combined) Note() string {
 
 // CombineRepeats combines the charts of a trial's repeats: each line becomes the median of the
 // repeats, with their range. CombineRepeats includes only the valid repeats. If no repeat is valid,
-// it includes the suspect repeats whose figures can be compared (see ExclusionReason). If there are
+// it includes the suspect repeats whose figures can be compared (see analyze.ExclusionReason). If there are
 // no such repeats either, it includes all repeats. The result has only the charts that describe the
 // load. CombineRepeats returns false if fewer than two repeats have charts and figures.
 func CombineRepeats(r *analyze.Row, all []*Charts) (*Charts, bool) {
@@ -69,7 +68,7 @@ func CombineRepeats(r *analyze.Row, all []*Charts) (*Charts, bool) {
 		return nil, false
 	}
 	included := selectRepeats(all)
-	c := &Combined{Row: r, typical: typicalRepeat(included)}
+	c := &Combined{typical: typicalRepeat(included)}
 	for _, o := range included {
 		c.Included = append(c.Included, o.Trial)
 	}
@@ -231,7 +230,7 @@ func linesOf(repeats []*Charts, of func(*Charts) *Line) []gridLine {
 }
 
 // combineLine returns the median of the repeats' lines, with their range. If the number of repeats
-// is even, the median of a column is the worse of the two middle values (see Median). If a repeat
+// is even, the median of a column is the worse of the two middle values (see analyze.Median). If a repeat
 // has no value in a column, the median of this column is unknown. The median of a single repeat is
 // its line, without a range.
 func (o *Charts) combineLine(name string, better figures.Direction, repeats []gridLine) Line {
@@ -261,7 +260,7 @@ func (o *Charts) combineLine(name string, better figures.Direction, repeats []gr
 	return out
 }
 
-// medianNumber returns the median of numbers, by the same rule as Median. It changes the order of
+// medianNumber returns the median of numbers, by the same rule as analyze.Median. It changes the order of
 // the numbers.
 func medianNumber(all []float64, better figures.Direction) float64 {
 	slices.Sort(all)

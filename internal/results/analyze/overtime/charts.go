@@ -1,5 +1,6 @@
 // Package overtime computes the charts of a trial over time: lines, marks of events, the heat map and
 // percentile curves. It also combines the charts of repeats, and groups the charts of several trials.
+// Trace computes a trace of a run for other programs.
 package overtime
 
 import (

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// overTime calls ReadOverTime for the trial in a generated run.
+// overTime calls Read for the trial in a generated run.
 func overTime(t *testing.T, m *runs.RandomRun, columns int) *Charts {
 	t.Helper()
 	figures.ReadEvents(m.Run, m.Dir)

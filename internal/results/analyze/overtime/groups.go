@@ -138,7 +138,7 @@ func (g *ChartGroup) addRepeatNotes(all []*Charts) {
 const MaxBands = 4
 
 // representsBetter reports whether t represents its store better than the other trial. A trial
-// without an ExclusionReason is better than a trial with one. Otherwise, the trial with the higher
+// without an analyze.ExclusionReason is better than a trial with one. Otherwise, the trial with the higher
 // throughput is better.
 func representsBetter(t, other *record.Trial) bool {
 	if a, b := analyze.ExclusionReason(t) != "", analyze.ExclusionReason(other) != ""; a != b {
@@ -285,9 +285,7 @@ func (g *ChartGroup) overTime(all []*Charts) {
 	}
 	for i := range overTimeOf {
 		o.addGroupChart("", &overTimeOf[i], all, func(of *Charts, column int) (from, to float64) {
-			from = float64(of.Grid.From + column*of.Grid.Width)
-			to = from + float64(of.Grid.Width)
-			if from < 0 {
+			if from, to = of.Grid.rangeOf(column); from < 0 {
 				return 0, 0 // the column is at least partly in the warm-up
 			}
 			return from, to

@@ -2,6 +2,7 @@ package overtime
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -61,7 +62,7 @@ func (l *linesByName) sorted() (lines []Line, notes []string) {
 		return cmp.Or(cmp.Compare(record.KindOf(a.Name), record.KindOf(b.Name)), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	if len(l.lines) > maxLines {
-		return l.lines[:maxLines], []string{"Only the first 8 lines are drawn."}
+		return l.lines[:maxLines], []string{fmt.Sprintf("Only the first %d lines are drawn.", maxLines)}
 	}
 	return l.lines, nil
 }
@@ -230,14 +231,6 @@ func (l *Line) isZero() bool {
 	return true
 }
 
-// metricIncrease returns the increase of a counter or timer between two rows. The result does not
-// contain histogram buckets.
-func metricIncrease(metric store.Metric, current, before *record.StoreRow) store.Reading {
-	to, from := current.Metrics[metric], before.Metrics[metric]
-	to.Buckets, from.Buckets = nil, nil
-	return to.Since(from)
-}
-
 // addMembers adds the charts of the metrics that members report about themselves, from stores.csv.
 func (o *Charts) addMembers() {
 	g := &o.Grid
@@ -266,12 +259,12 @@ func (o *Charts) addMembers() {
 			database.add(r.Name, last.Time, r.Time, size.Value)
 		}
 		for j := range timers {
-			if mean, ok := metricIncrease(timers[j].metric, r, last).Mean(); ok {
+			if mean, ok := samples.MetricIncrease(timers[j].metric, r, last).Mean(); ok {
 				timers[j].lines.add(r.Name, last.Time, r.Time, 1e9*mean)
 			}
 		}
 		if _, ok := r.Metrics[store.LeaderChanges]; ok {
-			changes.add(r.Name, last.Time, r.Time, metricIncrease(store.LeaderChanges, r, last).Value)
+			changes.add(r.Name, last.Time, r.Time, samples.MetricIncrease(store.LeaderChanges, r, last).Value)
 		}
 	}
 	o.bands["database"] = database.rangeOf(func(string) bool { return true })

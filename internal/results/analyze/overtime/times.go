@@ -155,7 +155,7 @@ func (o *Charts) addOperations(x *timesReader) {
 			done[column] += float64(r.Done)
 		}
 		length := g.lengthOf(r)
-		if length >= min(samples.MinLength, g.Window) && length > 0 {
+		if length >= min(samples.MinIntervalSeconds, g.Window) && length > 0 {
 			throughput.add(column, float64(r.Done)/length)
 			if o.Trial.Open() {
 				due.add(column, float64(r.Due)/length)

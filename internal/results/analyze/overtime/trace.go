@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/samples"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -37,7 +38,7 @@ type trace struct {
 	traceEvents []TraceEvent
 }
 
-// Trace returns the trace events for a run. The caller must have read the run's own events
+// Trace returns the trace events for a run. The caller must have read the run's events
 // (figures.ReadEvents). In the trace, each trial is a process. The process has tracks for
 // phases, faults, outages, spikes and the events of each member. It has counters for the
 // throughput, the errors, the operations in flight and the p99 in each second.
@@ -87,8 +88,8 @@ func (c *trace) trial(t *record.Trial) {
 		return
 	}
 	opened := *t.Opened
-	inWindow := func(seconds float64) time.Time { return opened.Add(lengthOf(seconds)) }
-	c.span("phases", "measurement window", opened, lengthOf(t.Seconds), map[string]any{"verdict": string(t.Verdict.State)})
+	inWindow := func(seconds float64) time.Time { return samples.TimeInWindow(t, seconds) }
+	c.span("phases", "measurement window", opened, measure.ToDuration(t.Seconds), map[string]any{"verdict": string(t.Verdict.State)})
 	for i := range t.Faults {
 		f := &t.Faults[i]
 		if !f.Injected() {
@@ -100,13 +101,13 @@ func (c *trace) trial(t *record.Trial) {
 				until = math.Max(until, *end)
 			}
 		}
-		c.span("faults", f.Description, inWindow(*f.BeganAt), lengthOf(until-*f.BeganAt), map[string]any{"member": shownInTrace(f.Member), "role": shownInTrace(f.Role)})
+		c.span("faults", f.Description, inWindow(*f.BeganAt), measure.ToDuration(until-*f.BeganAt), map[string]any{"member": shownInTrace(f.Member), "role": shownInTrace(f.Role)})
 		if f.Outage != nil && f.OutageStart != nil {
-			c.span("outages", fmt.Sprintf("outage after fault %d", f.Number), inWindow(*f.OutageStart), lengthOf(*f.Outage), nil)
+			c.span("outages", fmt.Sprintf("outage after fault %d", f.Number), inWindow(*f.OutageStart), measure.ToDuration(*f.Outage), nil)
 		}
 	}
 	for _, s := range limits.Spikes(t) {
-		c.span("spikes", fmt.Sprintf("%s %s instead of %s", s.Percentile, s.Worst.Text(), s.Usual.Text()), inWindow(s.From), lengthOf(float64(s.Seconds)), nil)
+		c.span("spikes", fmt.Sprintf("%s %s instead of %s", s.Percentile, s.Worst.Text(), s.Usual.Text()), inWindow(s.From), measure.ToDuration(float64(s.Seconds)), nil)
 	}
 	c.events(t)
 }
@@ -145,6 +146,3 @@ func (c *trace) seconds(t *record.Trial) {
 		}
 	}
 }
-
-// lengthOf converts seconds to a duration.
-func lengthOf(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

@@ -44,12 +44,12 @@ func EachMatchingPair(rows []record.MachineRow, span Span, follows func(now, bef
 func AllTime() Span { return Span{time.Unix(0, 0), time.Unix(1<<40, 0)} }
 
 // Middle returns the middle of the time between the two rows.
-func (s Pair) Middle() time.Time { return s.Earlier.Time.Add(s.Later.Time.Sub(s.Earlier.Time) / 2) }
+func (p Pair) Middle() time.Time { return p.Earlier.Time.Add(p.Later.Time.Sub(p.Earlier.Time) / 2) }
 
 // Increase returns the increase of a counter. It returns NaN if the counter is unknown or
 // decreased.
-func (s Pair) Increase(counter func(*record.MachineRow) float64) float64 {
-	if d := counter(s.Later) - counter(s.Earlier); d >= 0 {
+func (p Pair) Increase(counter func(*record.MachineRow) float64) float64 {
+	if d := counter(p.Later) - counter(p.Earlier); d >= 0 {
 		return d
 	}
 	return math.NaN()
@@ -57,31 +57,31 @@ func (s Pair) Increase(counter func(*record.MachineRow) float64) float64 {
 
 // Rate returns the increase of a counter per second. If the counter counts seconds, the rate is a
 // share of the time.
-func (s Pair) Rate(counter func(*record.MachineRow) float64) float64 {
-	return s.Increase(counter) / s.Seconds
+func (p Pair) Rate(counter func(*record.MachineRow) float64) float64 {
+	return p.Increase(counter) / p.Seconds
 }
 
 // Mean returns the increase of one counter divided by the increase of another counter. It returns
 // NaN if the second counter did not increase.
-func (s Pair) Mean(sum, count func(*record.MachineRow) float64) float64 {
-	n := s.Increase(count)
+func (p Pair) Mean(sum, count func(*record.MachineRow) float64) float64 {
+	n := p.Increase(count)
 	if !(n > 0) {
 		return math.NaN()
 	}
-	return s.Increase(sum) / n
+	return p.Increase(sum) / n
 }
 
 // Processors returns the number of CPUs in use.
-func (s Pair) Processors() float64 { return s.Rate((*record.MachineRow).CPU) }
+func (p Pair) Processors() float64 { return p.Rate((*record.MachineRow).CPU) }
 
 // Cores returns, for each CPU of a machine, the share of the time in which the CPU was busy. It
 // returns nil if a share is unknown.
-func (s Pair) Cores() (all []float64) {
-	if len(s.Later.Cores) != len(s.Earlier.Cores) { // a CPU was added or removed
+func (p Pair) Cores() (all []float64) {
+	if len(p.Later.Cores) != len(p.Earlier.Cores) { // a CPU was added or removed
 		return nil
 	}
-	for i, busy := range s.Later.Cores {
-		share := (busy - s.Earlier.Cores[i]) / s.Seconds
+	for i, busy := range p.Later.Cores {
+		share := (busy - p.Earlier.Cores[i]) / p.Seconds
 		if !(share >= 0) {
 			return nil
 		}
@@ -102,7 +102,8 @@ func HasNetwork(r *record.MachineRow) bool {
 }
 
 // HasMembers reports whether members ran on a machine in machines.csv. If the record does not list
-// the hosts with members, hasMembers assumes that all machines except the generator's have members.
+// the hosts with members, HasMembers assumes that every machine has members, except the generator's
+// machine if the members do not share it.
 func HasMembers(t *record.Trial, machine string) bool {
 	if len(t.ByHost) > 0 {
 		return slices.ContainsFunc(t.ByHost, func(h measure.Host) bool { return h.HasMembers && h.Machine == machine })

@@ -24,7 +24,7 @@ type MemberMetrics struct {
 
 	StatusRequests     int // number of status requests in the window
 	UnansweredRequests int // number of requests that received no response
-	// longest time until a response, or until the tester stopped waiting for one
+	// longest time until a response, or until the load generator stopped waiting for one
 	SlowestResponse time.Duration
 
 	ConnectAttempts int           // number of attempted TCP connections
@@ -35,11 +35,11 @@ type MemberMetrics struct {
 // SpreadOfTimes holds the minimum, median and maximum of several times.
 type SpreadOfTimes struct{ Min, Median, Max time.Duration }
 
-// MembersMetrics returns the metrics of all members. The members in ByMember come first, in that
+// AllMemberMetrics returns the metrics of all members. The members in ByMember come first, in that
 // order; the others follow, sorted by name. The order of the rows in stores.csv is not used,
 // because it depends on when members responded. The caller must have read the trial's files
 // (figures.ReadEvents).
-func MembersMetrics(t *record.Trial) []MemberMetrics {
+func AllMemberMetrics(t *record.Trial) []MemberMetrics {
 	var all []MemberMetrics
 	for i := range t.Stores {
 		r := &t.Stores[i]
@@ -163,4 +163,12 @@ func nearestRow(rows []*record.StoreRow, at time.Time) *record.StoreRow {
 		}
 	}
 	return best
+}
+
+// MetricIncrease returns the increase of a counter or timer between two rows. The result does not
+// contain histogram buckets.
+func MetricIncrease(metric store.Metric, current, before *record.StoreRow) store.Reading {
+	to, from := current.Metrics[metric], before.Metrics[metric]
+	to.Buckets, from.Buckets = nil, nil
+	return to.Since(from)
 }

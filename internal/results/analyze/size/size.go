@@ -315,12 +315,12 @@ func (s *Sized) sizedLoad() store.SizingInput {
 		// and not only the measurements in the window.
 		for i := range p.Trial.Stores {
 			if mean, ok := p.Trial.Stores[i].Metrics[store.PeerRoundTripSeconds].Mean(); ok {
-				last[p.Trial.Stores[i].Endpoint] = limits.DurationOf(mean)
+				last[p.Trial.Stores[i].Endpoint] = measure.ToDuration(mean)
 			}
 		}
-		for _, m := range samples.MembersMetrics(p.Trial) {
+		for _, m := range samples.AllMemberMetrics(p.Trial) {
 			if p99, ok := limits.TimerPercentile(m.Metrics[store.FsyncSeconds], 99); ok {
-				l.FsyncP99 = max(l.FsyncP99, limits.DurationOf(p99))
+				l.FsyncP99 = max(l.FsyncP99, measure.ToDuration(p99))
 			}
 		}
 	}

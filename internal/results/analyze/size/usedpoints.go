@@ -74,7 +74,7 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 		p.network = larger(p.network, rareCounterRate(rows, loaded, func(r *record.MachineRow) float64 { return r.Sent }))
 	}
 	p.machines(run.PartOf(t), t, cpu, rss)
-	for _, m := range samples.MembersMetrics(t) {
+	for _, m := range samples.AllMemberMetrics(t) {
 		if m.Seconds > 0 && m.Metrics[store.FsyncSeconds].Count > 0 {
 			p.syncing = larger(p.syncing, math.Min(m.Metrics[store.FsyncSeconds].Sum/m.Seconds, 1))
 		}
