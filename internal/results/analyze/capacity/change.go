@@ -10,10 +10,10 @@ const (
 	// slow drift is handled as a movement instead.
 	minChange = 0.15
 	// certainChange is the evidence that proves a change: the improvement of the fit, as twice a
-	// log-likelihood ratio, if two lines replace one line. In simulations of stores whose capacity
-	// does not change suddenly, including stores that drift and stores that pause now and then, the
-	// improvement never exceeded 10. If the improvement is at least possibleChange, a change is
-	// possible, and the interval covers the capacities before and after it.
+	// log-likelihood ratio, if two capacities replace one capacity that may drift. On simulated
+	// stores whose capacity does not change suddenly, at most 1 % of the searches had more evidence.
+	// If the improvement is at least possibleChange, a change is possible, and the interval covers
+	// the capacities before and after it.
 	certainChange  = 12
 	possibleChange = 5
 	// minTrials is the minimum number of trials near the capacity on each side of a change.
@@ -90,8 +90,15 @@ func (s *Search) findChange(required float64) (first int) {
 			continue
 		}
 		f := newFit(points, goal, low, high)
-		if at, gain := f.change(low, high); gain > most {
-			most, first = gain, s.trialIndexAt(points[at].time)
+		step := f.change(low, high)
+		if step.gain >= required { // a steady drift can look like a step
+			d := driftFit{fit: f, level: s.Level, low: low, high: high}
+			if d.first, d.last = s.span(); d.findBestCell() {
+				step.gain = min(step.gain, (d.best.deviance-step.deviance)/step.chance)
+			}
+		}
+		if step.gain > most {
+			most, first = step.gain, s.trialIndexAt(points[step.at].time)
 		}
 	}
 	if most < required {
@@ -110,12 +117,20 @@ func (s *Search) trialIndexAt(at float64) int {
 	return 0
 }
 
-// change returns the index `at` of the first point after a change of the capacity, for the change
-// that fits the points best. The result `gain` measures how much better two capacities fit than
-// one, relative to the deviance that chance causes.
-func (f *fit) change(low, high float64) (at int, gain float64) {
-	n := len(f.points)
-	whole, best := math.Inf(1), math.Inf(1)
+// step is a change of the capacity between two points. The field `at` is the index of the first
+// point after the change, `deviance` is the deviance of the points from the two capacities, and
+// `chance` is the deviance per point that chance causes. The field `gain` measures how much better
+// two capacities fit than one, relative to `chance`.
+type step struct {
+	at                     int
+	deviance, chance, gain float64
+}
+
+// change returns the change of the capacity that fits the points best. Its gain is 0 if there is no
+// change.
+func (f *fit) change(low, high float64) step {
+	n, at := len(f.points), 0
+	whole, two := math.Inf(1), math.Inf(1)
 	// sums[i][c] is the deviance of the points before index i from a line with the c-th capacity
 	sums := make([][changeSteps + 1]float64, n+1)
 	for k := range slopes {
@@ -130,17 +145,17 @@ func (f *fit) change(low, high float64) (at int, gain float64) {
 		for i := minTrials; i <= n-minTrials; i++ {
 			before, a := smallestDifference(&sums[0], &sums[i])
 			after, b := smallestDifference(&sums[i], &sums[n])
-			if math.Abs(before-after)*(high-low)/changeSteps >= minChange && a+b < best {
-				at, best = i, a+b
+			if math.Abs(before-after)*(high-low)/changeSteps >= minChange && a+b < two {
+				at, two = i, a+b
 			}
 		}
 	}
 	if at == 0 {
-		return 0, 0
+		return step{}
 	}
 	const known = 4 // see devianceRatio
-	chance := math.Max(1, (best+known)/(math.Max(float64(n)-4, 0)+known))
-	return at, (whole - best) / chance
+	chance := math.Max(1, (two+known)/(math.Max(float64(n)-4, 0)+known))
+	return step{at: at, deviance: two, chance: chance, gain: (whole - two) / chance}
 }
 
 // smallestDifference returns the index at which `to` minus `from` is smallest, and this difference.
