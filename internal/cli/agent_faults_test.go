@@ -37,10 +37,10 @@ func TestFaultsOfDisksOnAnAgent(t *testing.T) {
 	}
 	run := m.suffers(t, "power-loss all at 600ms for 50ms", "replace follower at 1s for 50ms")
 	if f := run.Trials[0].Faults[0]; f.LostFiles == 0 {
-		t.Errorf("with the power no file lost anything: %+v", f)
+		t.Errorf("the power loss was recorded with no lost files: %+v", f)
 	}
 	if !clean() {
-		t.Errorf("left below %s are %v, or something is mounted", m.dir, findProcessesIn(m.dir))
+		t.Errorf("processes or mounts are left below %s, with the processes %v", m.dir, findProcessesIn(m.dir))
 	}
 
 	dir := filepath.Join(t.TempDir(), "run")
@@ -48,9 +48,9 @@ func TestFaultsOfDisksOnAnAgent(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	settle.Eventually(t, "the disks were slow", func() bool { return happened(dir, record.FaultBegan) == 1 })
+	settle.Eventually(t, "the fault has begun", func() bool { return happened(dir, record.FaultBegan) == 1 })
 	if err := c.Process.Kill(); err != nil {
-		t.Errorf("it ended: %v: %s", err, said)
+		t.Errorf("cannot kill the controller: %v: %s", err, said)
 	}
 	_ = c.Wait() // the command was killed, so Wait returns an error
 	settle.Eventually(t, "nothing is left on the agent's machine", clean)
@@ -89,11 +89,11 @@ func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	settle.Eventually(t, "all faults were over", func() bool {
+	settle.Eventually(t, "all faults have ended", func() bool {
 		return happened(dir, record.FaultReady, record.FaultUndone) == len(faults)
 	})
 	if err := c.Process.Signal(os.Interrupt); err != nil {
-		t.Errorf("it ended: %v", err)
+		t.Errorf("cannot interrupt the command: %v", err)
 	}
 	_ = c.Wait() // the command was interrupted, so Wait may return an error
 	run, err := record.Open(dir)
@@ -102,7 +102,7 @@ func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 	}
 	for _, f := range run.Trials[0].Faults {
 		if f.Failure != "" || f.RecoveredAt == nil {
-			t.Errorf("the fault came to nothing: %+v", f)
+			t.Errorf("the fault failed, or the store did not recover: %+v", f)
 		}
 	}
 	return run

@@ -51,6 +51,6 @@ trials:
 		t.Errorf("%v, %q does not end with %q", err, said, want)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("there is a run directory: %v", err)
+		t.Errorf("a run directory was created: %v", err)
 	}
 }

@@ -173,14 +173,14 @@ func TestRunWithMembersAndWorkersOnAgents(t *testing.T) {
 	for i, m := range members {
 		at := machines[i%2]
 		if !strings.HasPrefix(m.Endpoint, []string{"127.0.0.51:", "127.0.0.52:"}[i%2]) || !strings.HasPrefix(m.DataDir, at.dir+"/") || !strings.HasPrefix(m.LogFile, at.dir+"/") {
-			t.Errorf("%s is at %s, in %s with the log %s", m.Name, m.Endpoint, m.DataDir, m.LogFile)
+			t.Errorf("member %s has the endpoint %s, the data folder %s and the log %s", m.Name, m.Endpoint, m.DataDir, m.LogFile)
 		}
 		if s, err := m.Host.Sample(t.Context(), []int{m.PID}, true); err != nil || !s.Processes[0].OK || s.Machine == nil {
-			t.Errorf("%s cannot be seen: %+v, %v", m.Name, s, err)
+			t.Errorf("the host has no sample of %s: %+v, %v", m.Name, s, err)
 		}
 	}
 	if f, err := c.Fsync(t.Context(), 3); err != nil || len(f) != 2 {
-		t.Errorf("fdatasync: %+v, %v", f, err)
+		t.Errorf("the fdatasync measurements are %+v, %v", f, err)
 	}
 	before, err := puts(members[0].Endpoint)
 	if err != nil {
@@ -195,10 +195,10 @@ func TestRunWithMembersAndWorkersOnAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m := res.Measured; m.Due != 801 || m.Outcomes[kv.OK] != 801 || m.MergedCell().Response.TotalCount() != 801 || len(res.Used) != 2 {
-		t.Errorf("due %d, %v %v, used %+v", m.Due, m.Outcomes, m.ErrorTexts, res.Used)
+		t.Errorf("%d operations were due, the outcomes are %v, the errors %v and the usage %+v", m.Due, m.Outcomes, m.ErrorTexts, res.Used)
 	}
 	if n, err := puts(members[0].Endpoint); err != nil || n-before != 801 {
-		t.Errorf("the members applied %d writes, %v, and 801 were sent", n-before, err)
+		t.Errorf("the members applied %d writes (%v), want the 801 that were sent", n-before, err)
 	}
 	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -208,15 +208,15 @@ func TestRunWithMembersAndWorkersOnAgents(t *testing.T) {
 			t.Error(err)
 		}
 		if p := findProcessesIn(machines[i].dir); len(p) > 0 {
-			t.Errorf("left %v", p)
+			t.Errorf("the agent left the processes %v", p)
 		}
 	}
 	for _, m := range members {
 		if _, err := os.Stat(m.DataDir); !os.IsNotExist(err) {
-			t.Errorf("%s is left: %v", m.DataDir, err)
+			t.Errorf("the data folder %s was not removed: %v", m.DataDir, err)
 		}
 		if b, err := os.ReadFile(m.LogFile); err != nil || len(b) == 0 {
-			t.Errorf("the log of %s: %d bytes, %v", m.Name, len(b), err)
+			t.Errorf("the log of %s has %d bytes, %v", m.Name, len(b), err)
 		}
 	}
 	for _, m := range machines {
@@ -225,7 +225,7 @@ func TestRunWithMembersAndWorkersOnAgents(t *testing.T) {
 		}
 		<-m.exited
 		if code := m.ProcessState.ExitCode(); code != 0 {
-			t.Errorf("the agent ended with %d", code)
+			t.Errorf("the agent ended with exit code %d", code)
 		}
 	}
 }
@@ -257,10 +257,10 @@ func TestAgentWithMembersAndWorkersIsLostDuringALoad(t *testing.T) {
 				t.Errorf("the load ended with: %v", err)
 			}
 			if done := job.Progress().Done; done <= 100 {
-				t.Errorf("%d operations are known of", done)
+				t.Errorf("the progress shows %d completed operations, want more than 100", done)
 			}
 			if _, err := c.Status(t.Context()); err != nil {
-				t.Errorf("the members on the other machine: %v", err)
+				t.Errorf("the members on the other machine do not report a status: %v", err)
 			}
 		})
 	}
@@ -286,7 +286,7 @@ func TestAgentWithOnlyMembersIsLostDuringALoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := start(t, "run", file, "--out", dir, "--agent-certs", filepath.Dir(machines[0].target.CACert))
-			settle.Eventually(t, "a second is measured", func() bool {
+			settle.Eventually(t, "a one-second interval is recorded", func() bool {
 				rows, err := record.OpenTimeline(dir, "trial-01-put")
 				return err == nil && len(rows) > 0
 			})
@@ -308,14 +308,14 @@ func TestAgentWithOnlyMembersIsLostDuringALoad(t *testing.T) {
 				}
 			}
 			if run.State != record.Failed || !strings.Contains(run.Failure, name) || trial.Verdict.State != verdict.Invalid || trial.Operations == 0 {
-				t.Errorf("the run is %s (%s), and the trial with %d operations %+v", run.State, run.Failure, trial.Operations, trial.Verdict)
+				t.Errorf("the run's state is %s (%s); the trial has %d operations and the verdict %+v", run.State, run.Failure, trial.Operations, trial.Verdict)
 			}
 			if !strings.HasPrefix(said, "worker or host lost: host host2 was lost with its members, and the load ended: "+name) {
 				t.Errorf("the reason of R26 is %q", said)
 			}
 			for _, h := range trial.ByHost {
 				if (h.Lost != "") != (h.Name == "host2") {
-					t.Errorf("of %s it is said that it was lost: %q", h.Name, h.Lost)
+					t.Errorf("the record of host %s has the loss %q, want a loss for host2 only", h.Name, h.Lost)
 				}
 			}
 		})
@@ -340,7 +340,7 @@ func TestMembersOfAKilledAgent(t *testing.T) {
 	}
 	settle.Eventually(t, "nothing is left", func() bool { return len(findProcessesIn(machines[0].dir)) == 0 })
 	if err := c.Stop(t.Context()); err == nil || strings.Contains(err.Error(), "internal") {
-		t.Errorf("stopping what is out of reach: %v", err)
+		t.Errorf("stopping a cluster whose agent was killed returned: %v", err)
 	}
 }
 
@@ -352,7 +352,7 @@ const controllerEnv = "QUORUMBENCH_TEST_CONTROLLER"
 func TestControllerToBeLost(t *testing.T) {
 	words := strings.Split(os.Getenv(controllerEnv), " ")
 	if len(words) != 4 {
-		t.Skip("it is started by the test below")
+		t.Skip("this test runs only in a process that another test starts")
 	}
 	m := &machine{target: agent.Target{Name: "host1", Address: words[0], CACert: words[1], Cert: words[2], Key: words[3], Version: agentVersion()}}
 	r := m.dial(t)
@@ -421,10 +421,10 @@ func TestAgentCleansUpAfterALostController(t *testing.T) {
 			settle.Eventually(t, "nothing is left", func() bool { return len(findProcessesIn(m.dir)) == 0 })
 			data := glob(m.dir, "quorumbench-data-*")
 			if len(data) == 0 {
-				t.Error("the data is gone")
+				t.Error("the data folder was removed before the next session")
 			}
 			var r *agent.Remote
-			settle.Eventually(t, "the agent takes another controller", func() bool {
+			settle.Eventually(t, "the agent accepts another controller", func() bool {
 				r, err = agent.Dial(t.Context(), m.target)
 				return err == nil
 			})
@@ -453,7 +453,7 @@ func onlyMatch(t *testing.T, pattern string) string {
 	t.Helper()
 	all, err := filepath.Glob(pattern)
 	if err != nil || len(all) != 1 {
-		t.Fatalf("%s is %v, %v", pattern, all, err)
+		t.Fatalf("the pattern %s matches %v, want one path; %v", pattern, all, err)
 	}
 	return all[0]
 }
@@ -487,13 +487,13 @@ trials:
 	}
 	for i, m := range run.Clusters[0].Members {
 		if want := []string{"127.0.0.57:", "127.0.0.58:"}[i%2]; !strings.HasPrefix(m.Endpoint, want) {
-			t.Errorf("%s is at %s", m.Name, m.Endpoint)
+			t.Errorf("member %s has the endpoint %s", m.Name, m.Endpoint)
 		}
 		log := filepath.Join(dir, "logs", run.Clusters[0].ID, m.Name+".log")
 		here, err := os.ReadFile(log)
 		there, err2 := os.ReadFile(onlyMatch(t, filepath.Join(machines[i%2].dir, "*", log)))
 		if err != nil || err2 != nil || len(here) == 0 || !bytes.Equal(here, there) {
-			t.Errorf("the log of %s has %d bytes here and %d there, %v, %v", m.Name, len(here), len(there), err, err2)
+			t.Errorf("the log of %s has %d bytes on the controller and %d bytes on the agent, %v, %v", m.Name, len(here), len(there), err, err2)
 		}
 	}
 	rows, err := record.OpenMachines(dir, trial.Folder)
@@ -501,18 +501,18 @@ trials:
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(rows, func(r record.MachineRow) bool { return strings.HasPrefix(r.Name, "m") && r.FolderBytes > 0 }) {
-		t.Error("it is not known what the members' data folders take")
+		t.Error("no member's row has the size of its data folder")
 	}
 	for _, m := range machines {
 		if want := "the clock of agent " + m.target.Name + " was "; !strings.Contains(stderr.String(), want) {
-			t.Errorf("no %q in %s", want, &stderr)
+			t.Errorf("the text %q is missing in %s", want, &stderr)
 		}
 		if p := findProcessesIn(m.dir); len(p) > 0 {
-			t.Errorf("left %v", p)
+			t.Errorf("the agent left the processes %v", p)
 		}
 		err := filepath.WalkDir(m.dir, func(path string, _ fs.DirEntry, err error) error {
 			if strings.HasPrefix(filepath.Base(path), "quorumbench-data-") {
-				t.Errorf("%s is left", path)
+				t.Errorf("%s was not removed", path)
 			}
 			return err
 		})

@@ -75,10 +75,10 @@ func (f *fleet) stop() {
 	for _, m := range f.machines {
 		<-m.exited
 		if code := m.ProcessState.ExitCode(); code != 0 {
-			f.b.Errorf("agent %s ended with %d", m.target.Name, code)
+			f.b.Errorf("agent %s ended with exit code %d", m.target.Name, code)
 		}
 		if p := findProcessesIn(m.dir); len(p) > 0 {
-			f.b.Errorf("of agent %s there are left: %v", m.target.Name, p)
+			f.b.Errorf("agent %s left the processes %v", m.target.Name, p)
 		}
 	}
 }
@@ -124,18 +124,18 @@ func TestManyAgentsOnOneMachine(t *testing.T) {
 	run, _, rss := f.run(together(startNullServer(t), n))
 	trial := &run.Trials[0]
 	if run.State != record.Complete || trial.Due != uint64(100*n) || trial.Operations != trial.Due || len(trial.ByWorker) != n || len(trial.ByHost) != n {
-		t.Fatalf("%s: %d of %d were done, of %d workers on %d hosts", run.State, trial.Operations, trial.Due, len(trial.ByWorker), len(trial.ByHost))
+		t.Fatalf("the run's state is %s; %d of %d operations were done by %d workers on %d hosts", run.State, trial.Operations, trial.Due, len(trial.ByWorker), len(trial.ByHost))
 	}
 	for i, w := range trial.ByWorker {
 		if want := fmt.Sprintf("w%d on host%d", i+1, i+1); w.Name != want || w.Operations != 100 || w.Lost != "" {
-			t.Errorf("the worker is %s, want %s, with %d operations: %s", w.Name, want, w.Operations, w.Lost)
+			t.Errorf("worker %s, want %s, did %d operations and has the loss reason '%s'", w.Name, want, w.Operations, w.Lost)
 		}
 	}
 	if last := trial.LastToBegin(); last == nil || last.StartDelayNS != *trial.StartLatestNS || *trial.StartSpreadNS > *trial.StartLatestNS || *trial.MergedAfterNS <= 0 {
-		t.Errorf("the last to begin was %+v, and half began within %d ns", last, *trial.StartSpreadNS)
+		t.Errorf("the last worker to begin was %+v, and half of the workers began within %d ns", last, *trial.StartSpreadNS)
 	}
 	if rss > controllerMost {
-		t.Errorf("the controller took %d bytes", rss)
+		t.Errorf("the controller used %d bytes of memory", rss)
 	}
 	f.stop()
 }
@@ -153,9 +153,9 @@ func BenchmarkAgentsTogether(b *testing.B) {
 				run, dir, rss := f.run(together(endpoint, n))
 				t := &run.Trials[0]
 				if len(t.ByWorker) != n || t.Due != uint64(100*n) || t.Errors > 0 {
-					b.Fatalf("%d workers had %d due, and %d errors", len(t.ByWorker), t.Due, t.Errors)
+					b.Fatalf("%d workers had %d operations due and %d errors", len(t.ByWorker), t.Due, t.Errors)
 				}
-				b.Logf("the last to begin was %s", t.LastToBegin().Name)
+				b.Logf("the last worker to begin was %s", t.LastToBegin().Name)
 				b.ReportMetric(float64(*t.StartSpreadNS)/1e6, "begin-ms-p50")
 				b.ReportMetric(float64(*t.StartLatestNS)/1e6, "begin-ms-max")
 				b.ReportMetric(float64(*t.MergedAfterNS)/1e6, "merged-ms")
@@ -202,13 +202,13 @@ func ratio(b *testing.B, name string, of [2][]float64) {
 	b.Helper()
 	r, ok := stats.RatioOf(stats.UndisturbedRepeats(of[1]), stats.UndisturbedRepeats(of[0]))
 	if !ok {
-		b.Fatalf("%s: %v", name, of)
+		b.Fatalf("the ratio of %s cannot be computed from %v", name, of)
 	}
 	i := r.Interval(stats.Level)
 	b.ReportMetric(i.Value, name+"-ratio")
 	b.ReportMetric(i.Low, name+"-ratio-low")
 	b.ReportMetric(i.High, name+"-ratio-high")
-	b.Logf("%s: the other by the one %.3f (%.3f to %.3f); one %.4g, other %.4g", name, i.Value, i.Low, i.High, of[0], of[1])
+	b.Logf("%s: the ratio of the second trial to the first is %.3f (%.3f to %.3f); the first trial has %.4g, the second %.4g", name, i.Value, i.Low, i.High, of[0], of[1])
 }
 
 // BenchmarkAgentsCost compares, in pairs, the load generator's CPU time per operation in the

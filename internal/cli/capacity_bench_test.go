@@ -56,7 +56,7 @@ func BenchmarkSearchesAgree(b *testing.B) {
 			if got.Upper == nil || got.Estimate == nil || got.Lower <= 0 {
 				b.Fatalf("search %d has an open interval: %s", i+1, out.String())
 			}
-			b.Logf("search %d: %.5g to %.5g/s, %.5g at best, %s", i+1, got.Lower, *got.Upper, *got.Estimate, got.Status)
+			b.Logf("search %d: the interval is %.5g to %.5g/s, the best estimate is %.5g/s, the status is %s", i+1, got.Lower, *got.Upper, *got.Estimate, got.Status)
 			estimates = append(estimates, *got.Estimate)
 			middles, widths = append(middles, math.Sqrt(got.Lower**got.Upper)), append(widths, 100*(*got.Upper/got.Lower-1))
 			lowest, highest = max(lowest, got.Lower), min(highest, *got.Upper)

@@ -18,15 +18,15 @@ func TestOver(t *testing.T) {
 			continue
 		}
 		if again, err := parseOver(o.String()); err != nil || again.String() != o.String() {
-			t.Errorf("%q is written %q, which reads as %q, %v", text, o, again, err)
+			t.Errorf("%q is formatted as %q, which is parsed as %q, %v", text, o, again, err)
 		}
 	}
 	if o, err := parseOver(" nodes "); err != nil || !o.searchesParameter() || o.String() != "nodes" {
-		t.Errorf("a key alone reads as %v, %v", o, err)
+		t.Errorf("a key without values is parsed as %v, %v", o, err)
 	}
 	for _, text := range []string{"", " ", "=1", "x=", "x=,,", "x=1,2,1"} {
 		if o, err := parseOver(text); err == nil {
-			t.Errorf("%q reads as %v", text, o)
+			t.Errorf("%q is parsed as %v, want an error", text, o)
 		}
 	}
 }

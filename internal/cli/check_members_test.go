@@ -80,12 +80,12 @@ func TestCheckMembersMarksTheSlowMember(t *testing.T) {
 		code, _ := checks(t, &c, "members", "--endpoints", endpoints, "--duration", "6s", "--format", "json")
 		stop()
 		if code != 1 || c.State != "fail" || len(c.Members) != 3 {
-			r.Errorf("it ended with %d, %+v", code, c)
+			r.Errorf("the check ended with exit code %d and the result %+v", code, c)
 			return
 		}
 		for _, m := range c.Members {
 			if slow := len(m.Slow) > 0; slow != (m.Name == name) || m.Read["p50"] <= 0 || m.Write["max"] <= 0 {
-				r.Errorf("%s is slow by %q, with the times %v and %v; %s is the slow one", m.Name, m.Slow, m.Read, m.Write, name)
+				r.Errorf("member %s has the reasons %q for being slow and the times %v and %v; the slow member is %s", m.Name, m.Slow, m.Read, m.Write, name)
 			}
 		}
 	})
@@ -101,7 +101,7 @@ func TestCheckMembersMarksTheSlowMember(t *testing.T) {
 	}
 	said := string(out)
 	if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(said, endpoint+" does not answer") || len(measuredMember.FindAllString(said, -1)) < 2 {
-		t.Errorf("it ended with %d and said %s", code, said)
+		t.Errorf("the check ended with exit code %d and printed %s", code, said)
 	}
 	for line := range strings.Lines(said) {
 		if n := len([]rune(line)); n > 101 {

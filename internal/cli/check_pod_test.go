@@ -72,7 +72,7 @@ func TestCheckInPod(t *testing.T) {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 	if jobs := s.Created(); len(jobs) != 1 || !strings.Contains(jobs[0], `"in-pod","--on kubernetes --image registry.example.com/quorumbench:1 --kubeconfig `+s.Kubeconfig+`","check","members","--endpoints=https://10.0.0.1:2379,https://10.0.0.2:2379,https://10.0.0.3:2379"`) || s.Remaining() != 0 {
-		t.Errorf("%q were created, and %d objects remain", jobs, s.Remaining())
+		t.Errorf("the Jobs %q were created, and %d objects remain", jobs, s.Remaining())
 	}
 }
 
@@ -146,7 +146,7 @@ func TestPodResult(t *testing.T) {
 		"interrupted; cannot remove the Job":    errors.Join(context.Canceled, left),
 	} {
 		if err := podResult(0, err); command.ExitCode(err) != command.ExitInterrupted || err.Error() != want {
-			t.Errorf("%v, and not %s", err, want)
+			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}
 	if err := podResult(0, left); !errors.Is(err, left) {
@@ -167,7 +167,7 @@ func TestPluginArgs(t *testing.T) {
 		"check --image x --yes": "check perf --image x --yes",
 	} {
 		if got := pluginArgs(strings.Fields(given)); !slices.Equal(got, strings.Fields(want)) {
-			t.Errorf("%q becomes %q, and not %q", given, got, want)
+			t.Errorf("the arguments %q become %q, want %q", given, got, want)
 		}
 	}
 }

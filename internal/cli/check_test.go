@@ -31,11 +31,11 @@ func etcdCluster(t *testing.T, members string) (endpoints string, playground *cl
 	up := exec.Command("quorumbench", "cluster", "up", "--dir", dir, "--members", members)
 	out, err := up.Output()
 	if err != nil {
-		t.Fatalf("the cluster does not start: %v %s", err, out)
+		t.Fatalf("cannot start the cluster: %v %s", err, out)
 	}
 	t.Cleanup(func() {
 		if out, err := exec.Command("quorumbench", "cluster", "down", "--dir", dir).CombinedOutput(); err != nil {
-			t.Errorf("the cluster does not stop: %v %s", err, out)
+			t.Errorf("cannot stop the cluster: %v %s", err, out)
 		}
 	})
 	endpoints, _, _ = strings.Cut(string(out), "\n")
@@ -162,7 +162,7 @@ func TestCheckPerfRefusesKeysOfKubernetes(t *testing.T) {
 		t.Errorf("with --overwrite-existing: exit code %d", code)
 	}
 	if r, err := c.Get(t.Context(), "", clientv3.WithPrefix(), clientv3.WithCountOnly()); err != nil || r.Count != 2 {
-		t.Errorf("%v: %d keys exist", err, r.Count)
+		t.Errorf("counting the keys returned %v and %d keys, want 2 keys", err, r.Count)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestInterruptedCheckRemovesWhatItWrote(t *testing.T) {
 	}
 	code, _ := checks(t, nil, "perf", "--endpoints", endpoints, "--rate", "10", "--clients", "5", "--duration", "1s")
 	if code == ExitNotEmpty {
-		t.Error("keys were left")
+		t.Error("the check left keys in the store")
 	}
 }
 
@@ -230,7 +230,7 @@ func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("there is %v left, %v", left, err)
+		t.Errorf("the folder contains %v after the check; %v", left, err)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestFilesOfKilledDiskCheckAreRemoved(t *testing.T) {
 	}
 	going := check(", which a killed command left")
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
-		t.Errorf("while a check goes on there is %v, %v", left, err)
+		t.Errorf("the folder contains %v while a check runs; %v", left, err)
 	}
 	if code := start(t, "check", "disk", dir, "--records", "1").end(); code != command.ExitUndecided {
 		t.Errorf("exit code %d", code)
@@ -275,7 +275,7 @@ func TestFilesOfKilledDiskCheckAreRemoved(t *testing.T) {
 		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
-		t.Errorf("there is %v left, %v", left, err)
+		t.Errorf("the folder contains %v after the check; %v", left, err)
 	}
 }
 
@@ -321,16 +321,16 @@ func TestBarIsPlainWithoutTerminal(t *testing.T) {
 		"10 / 60 s [======                                  ] 16.7%, 1,000 writes, 0 errors\n" +
 		"20 / 60 s [=============                           ] 33.3%, 2,000 writes, 0 errors\n"
 	if out.String() != want {
-		t.Errorf("it shows\n%s, not\n%s", out.String(), want)
+		t.Errorf("the output is\n%s, want\n%s", out.String(), want)
 	}
 	out.Reset()
 	b = &bar{Display: command.NewDisplay(&out, func() int { return 30 }), total: 60, unit: " s", requestNoun: "writes"}
 	b.seconds(checkProgress(30))
 	if shown := program.Screen(out.String()); shown[0] != "30 / 60 s [==================" {
-		t.Errorf("it shows %q", shown)
+		t.Errorf("the terminal shows %q", shown)
 	}
 	if b.Clear(); strings.Join(program.Screen(out.String()), "\n") != "" {
-		t.Errorf("it leaves %q", out.String())
+		t.Errorf("after Clear, the output is %q", out.String())
 	}
 }
 

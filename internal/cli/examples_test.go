@@ -36,7 +36,7 @@ func TestExamplesAreCommandLines(t *testing.T) {
 		args, toFile, _ := strings.Cut(line, " > ")
 		words := shellWords(args)
 		if words[0] != "quorumbench" || strings.Contains(toFile, ">") {
-			t.Errorf("the example %q is no command line of quorumbench", line)
+			t.Errorf("the example %q is not a command line of quorumbench", line)
 			continue
 		}
 		ran := ""

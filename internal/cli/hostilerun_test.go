@@ -278,17 +278,17 @@ func looksRight(t *testing.T, what, text string) {
 	t.Helper()
 	for i, r := range text {
 		if _, n := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && n == 1 || r != '\n' && r != '\t' && !unicode.IsGraphic(r) {
-			t.Fatalf("%s: the character %U in ...%q...", what, r, text[max(0, i-60):min(i+60, len(text))])
+			t.Fatalf("%s: the output contains the character %U in ...%q...", what, r, text[max(0, i-60):min(i+60, len(text))])
 		}
 	}
 	for line := range strings.Lines(text) {
 		// Wrapped text is indented, so a word from the run never begins a line.
 		if strings.HasPrefix(line, "FORGED") {
-			t.Fatalf("%s: a forged line %q", what, line)
+			t.Fatalf("%s: the output contains the forged line %q", what, line)
 		}
 	}
 	if strings.Contains(text, strings.Repeat("A", 5000)) {
-		t.Fatalf("%s: a text without bound", what)
+		t.Fatalf("%s: the output contains a text of unlimited length", what)
 	}
 }
 
@@ -299,7 +299,7 @@ func checkFormat(t *testing.T, what, format, text string) {
 	switch format {
 	case "json", "trace":
 		if !json.Valid([]byte(text)) {
-			t.Errorf("%s: this is not JSON", what)
+			t.Errorf("%s: the output is not valid JSON", what)
 		}
 	case "csv":
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
@@ -309,7 +309,7 @@ func checkFormat(t *testing.T, what, format, text string) {
 		for _, row := range rows {
 			for _, cell := range row {
 				if _, err := strconv.ParseFloat(cell, 64); err != nil && cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
-					t.Fatalf("%s: the cell %q", what, cell)
+					t.Fatalf("%s: the cell %q begins like a spreadsheet formula", what, cell)
 				}
 			}
 		}
@@ -324,14 +324,14 @@ func checkFormat(t *testing.T, what, format, text string) {
 			case strings.HasPrefix(line, "```"):
 				fence = line
 			case strings.Contains(line, "<"), strings.Contains(strings.ReplaceAll(line, `\[`, ""), "["), strings.Contains(line, "://"), strings.Contains(line, "www.e"):
-				t.Fatalf("%s: HTML or a link in %q", what, line)
+				t.Fatalf("%s: the line contains HTML or a link: %q", what, line)
 			case strings.HasPrefix(line, "| "):
 				n := len(unescaped.FindAllString(line, -1))
 				if columns == 0 {
 					columns = n
 				}
 				if n != columns {
-					t.Fatalf("%s: %d cells and not %d in %q", what, n, columns, line)
+					t.Fatalf("%s: the row has %d cells, want %d: %q", what, n, columns, line)
 				}
 			default:
 				columns = 0

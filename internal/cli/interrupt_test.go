@@ -58,7 +58,7 @@ func (b *background) await(t *testing.T, text string) {
 		}
 		said += b.lines.Text() + "\n"
 	}
-	t.Fatalf("it ended without saying %q but\n%s", text, said)
+	t.Fatalf("the command ended without printing %q; it printed\n%s", text, said)
 }
 
 // end waits for the process and returns its exit code.
@@ -78,7 +78,7 @@ func startNullServer(t testing.TB, args ...string) (endpoints string) {
 	}
 	t.Cleanup(func() {
 		if err := stop(); err != nil {
-			t.Errorf("the null server: %v", err)
+			t.Errorf("cannot stop the null server: %v", err)
 		}
 	})
 	return endpoints
@@ -99,7 +99,7 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 		}
 		object, err := oneObject(b.stdout.String())
 		if err != nil {
-			t.Fatalf("%v: %v in %q", signal, err, b.stdout.String())
+			t.Fatalf("%v: cannot parse the output: %v in %q", signal, err, b.stdout.String())
 		}
 		if state, err := fieldOf(object, "state"); state != string(record.Interrupted) {
 			t.Errorf("%v: the trial's state is %q, %v", signal, state, err)
@@ -130,7 +130,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	}
 	b.end()
 	if status, ok := b.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
-		t.Errorf("it ended with %v, not by the signal", b.ProcessState)
+		t.Errorf("the process ended with %v, want its end by SIGINT", b.ProcessState)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 			t.Errorf("%v: exit code %d", signal, code)
 		}
 		if left, err := os.ReadDir(dir); !os.IsNotExist(err) {
-			t.Errorf("%v: there is %v left, %v", signal, left, err)
+			t.Errorf("%v: the folder still contains %v, %v", signal, left, err)
 		}
 
 		out := filepath.Join(t.TempDir(), "run")
@@ -178,10 +178,10 @@ func TestInterruptedStartLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if code := b.end(); code != command.ExitInterrupted {
-			t.Errorf("%v: exit code %d of run", signal, code)
+			t.Errorf("%v: the command run ended with exit code %d", signal, code)
 		}
 		if _, err := os.Stat(filepath.Join(out, "data")); !os.IsNotExist(err) {
-			t.Errorf("%v: the data folder is left: %v", signal, err)
+			t.Errorf("%v: the data folder was not removed: %v", signal, err)
 		}
 		if run, err := record.Open(out); err != nil || run.State != record.Interrupted {
 			t.Errorf("%v: the record is %+v, %v", signal, run, err)
@@ -203,7 +203,7 @@ func TestInterruptedBreakPrintsItsProgress(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	if out := b.stdout.String(); !strings.HasPrefix(out, "INTERRUPTED after ") || !strings.HasSuffix(out, " operations succeeded\n") {
-		t.Errorf("it prints %q", out)
+		t.Errorf("the command prints %q", out)
 	}
 	if run, err := record.Open(out); err != nil || run.State != record.Interrupted {
 		t.Errorf("the record is %+v, %v", run, err)

@@ -37,7 +37,7 @@ func TestSIGTERMEndsIntervalLines(t *testing.T) {
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("no second was recorded")
+			t.Fatal("no one-second interval was recorded")
 		}
 	}
 	if err := b.Process.Signal(os.Signal(syscall.SIGTERM)); err != nil {
@@ -70,6 +70,6 @@ func TestSIGTERMEndsIntervalLines(t *testing.T) {
 		}
 	}
 	if sum != run.Trials[0].Due || sum == 0 {
-		t.Errorf("the lines have %d operations and the record %d", sum, run.Trials[0].Due)
+		t.Errorf("the lines have %d due operations, and the record has %d", sum, run.Trials[0].Due)
 	}
 }

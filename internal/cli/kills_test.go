@@ -174,7 +174,7 @@ func (k *kill) run(t *testing.T) {
 			_ = m.Process.Signal(syscall.SIGTERM)
 			<-m.exited
 			if code := m.ProcessState.ExitCode(); code != 0 {
-				t.Errorf("%v: agent %d ended with %d", k, i+1, code)
+				t.Errorf("%v: agent %d ended with exit code %d", k, i+1, code)
 			}
 		}
 		k.calm(t, m.said.String())
@@ -296,7 +296,7 @@ func (k *kill) free(t *testing.T) {
 	t.Helper()
 	for _, m := range k.machines {
 		var err error
-		settle.Eventually(t, fmt.Sprintf("%v: agent %s takes another controller", k, m.target.Name), func() bool {
+		settle.Eventually(t, fmt.Sprintf("%v: agent %s accepts another controller", k, m.target.Name), func() bool {
 			if isClosed(m.exited) {
 				return true
 			}
@@ -314,7 +314,7 @@ func (k *kill) calm(t *testing.T, said string) {
 	t.Helper()
 	for _, bad := range []string{"panic:", "goroutine ", "internal error", "DATA RACE"} {
 		if strings.Contains(said, bad) {
-			t.Errorf("%v: %q in %s", k, bad, said)
+			t.Errorf("%v: the output contains %q: %s", k, bad, said)
 		}
 	}
 }
@@ -356,19 +356,19 @@ func (k *kill) checkRecord(t *testing.T) (recorded uint64) {
 			recorded = max(recorded, ok)
 		}
 		if trial.Verdict.State == verdict.Valid && trial.Operations != trial.Due {
-			t.Errorf("%v: valid with %d of %d: %s", k, trial.Operations, trial.Due, said)
+			t.Errorf("%v: the trial is valid although only %d of %d operations are recorded: %s", k, trial.Operations, trial.Due, said)
 		}
 		if want := trial.Verdict.State == verdict.Invalid; !killed && want && status.ExitCode() != command.ExitFailed {
-			t.Errorf("%v: the trial is invalid, and the exit code %d", k, status.ExitCode())
+			t.Errorf("%v: the trial is invalid, but the exit code is %d", k, status.ExitCode())
 		}
 	}
 	switch {
 	case killed && run.State != record.Incomplete:
-		t.Errorf("%v: the record says %s", k, outcome)
+		t.Errorf("%v: the controller was killed, but the record has the outcome %s", k, outcome)
 	case !killed && run.State == record.Incomplete:
-		t.Errorf("%v: the record is incomplete: %s", k, said)
+		t.Errorf("%v: the record is incomplete although the controller was not killed: %s", k, said)
 	case run.State == record.Failed && (run.Failure == "" || status.ExitCode() != command.ExitFailed):
-		t.Errorf("%v: it failed with %d: %s", k, status.ExitCode(), outcome)
+		t.Errorf("%v: the run failed without a reason, or with the wrong exit code %d: %s", k, status.ExitCode(), outcome)
 	}
 	if !killed {
 		k.checkLogs(t, run)
@@ -384,7 +384,7 @@ func (k *kill) checkLogs(t *testing.T, run *record.Run) {
 			log, err := os.ReadFile(filepath.Join(k.dir, "logs", c.ID, m.Name+".log"))
 			noted := strings.Contains(strings.Join(c.Notes, "\n"), "the log of "+m.Name+" was not copied from the member's machine, where its path is ")
 			if (err != nil || len(log) == 0) && !noted {
-				t.Errorf("%v: the log of %s is not there: %v, and no note says so: %q", k, m.Name, err, c.Notes)
+				t.Errorf("%v: the log of %s is missing (%v), and no note contains its path: %q", k, m.Name, err, c.Notes)
 			}
 		}
 	}
@@ -395,7 +395,7 @@ func (k *kill) checkLogs(t *testing.T, run *record.Run) {
 func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 	if len(k.savedFolders) < 3 {
 		if recorded > 0 {
-			t.Errorf("%v: %d writes are recorded, and %d members began", k, recorded, len(k.savedFolders))
+			t.Errorf("%v: %d writes are recorded, but only %d members had started", k, recorded, len(k.savedFolders))
 		}
 		return
 	}
@@ -411,7 +411,7 @@ func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 		}
 		configs, _ := filepath.Glob(filepath.Join(data, "m?", "*.json"))
 		if len(configs) != 1 {
-			t.Fatalf("%v: %s has the configurations %v", k, data, configs)
+			t.Fatalf("%v: the data folder %s has the configurations %v, want one", k, data, configs)
 		}
 		c := exec.Command("quorumbench", "member", "etcd", "--config", configs[0])
 		c.Dir = filepath.Dir(configs[0])
@@ -434,7 +434,7 @@ func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 		return err == nil && err2 == nil && leader == 1 && have >= recorded
 	})
 	if most := uint64(killsRounds*killsKeys + killsRate*killsSeconds); have > most {
-		t.Errorf("%v: the members have %d writes, and no more than %d were sent", k, have, most)
+		t.Errorf("%v: the members have %d writes, but at most %d were sent", k, have, most)
 	}
-	t.Logf("%v: the members have %d writes, of which %d are recorded, the preload's included", k, have, recorded)
+	t.Logf("%v: the members have %d writes, of which %d are recorded (including those of the preload)", k, have, recorded)
 }

@@ -32,7 +32,7 @@ func watch(t *testing.T) *watched {
 	w := &watched{dir: t.TempDir()}
 	var err error
 	if w.fd, err = unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC); err != nil {
-		t.Skipf("it cannot be seen which files are opened: %v", err)
+		t.Skipf("this system cannot report which files are opened: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Close(w.fd) })
 	return w
@@ -91,7 +91,7 @@ func mainWithin(t *testing.T, args ...string) (code int, output string) {
 		}
 		return r.code, r.output
 	case <-time.After(time.Minute):
-		t.Fatalf("%q waits without end", args)
+		t.Fatalf("the command %q did not return within a minute", args)
 		return 0, ""
 	}
 }
@@ -164,7 +164,7 @@ func readLinks(t *testing.T, dir string) {
 				for _, args := range commands {
 					code, said := mainWithin(t, args...)
 					if outside.touched() {
-						t.Errorf("%q went outside", args)
+						t.Errorf("the command %q opened or changed a file outside the run directory", args)
 					}
 					if last := lastLine(said); entries[0] == "run.json" && (code == command.ExitSuccess || !strings.Contains(last, "run.json")) {
 						t.Errorf("%q: exit code %d, %q", args, code, last)
@@ -203,7 +203,7 @@ func resumeLinks(t *testing.T, dir string) {
 				t.Errorf("exit code %d, and the run is %s with %d trials: %s", code, run.State, len(run.Trials), said)
 			}
 			if outside.touched() {
-				t.Error("it went outside")
+				t.Error("the command opened or changed a file outside the run directory")
 			}
 		})
 	}
@@ -226,7 +226,7 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 				t.Errorf("%s at %q: exit code %d, %q", kind, entry, code, last)
 			}
 			if outside.touched() {
-				t.Errorf("%s at %q: it went outside", kind, entry)
+				t.Errorf("%s at %q: the command opened or changed a file outside its folder", kind, entry)
 			}
 		}
 	}
@@ -245,11 +245,11 @@ func writeLinks(t *testing.T, dir, endpoint string) {
 		// to the target of the link.
 		for _, given := range []string{out, filepath.Join(out, "run.json")} {
 			if code, said := mainWithin(t, append(args, "--out", given)...); code == command.ExitSuccess || !strings.Contains(lastLine(said), given) {
-				t.Errorf("%q into %s: exit code %d, %q", args, given, code, said)
+				t.Errorf("the command %q with the output folder %s: exit code %d, %q", args, given, code, said)
 			}
 		}
 		if made, err := os.ReadDir(outside.dir); err != nil || len(made) > 0 {
-			t.Errorf("%q made %v outside, %v", args, made, err)
+			t.Errorf("the command %q created %v in the target of the link, %v", args, made, err)
 		}
 	}
 	// If a recording is replaced by a pipe or a device, the command neither blocks nor reads

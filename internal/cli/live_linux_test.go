@@ -197,7 +197,7 @@ func TestLiveViewOnATerminal(t *testing.T) {
 		s.await()
 		for _, line := range s.latest() {
 			if n := len([]rune(strings.TrimSpace(line))); n > int(columns) {
-				t.Errorf("on %d columns a line has %d: %q", columns, n, line)
+				t.Errorf("on a terminal of %d columns, a line has %d columns: %q", columns, n, line)
 			}
 		}
 	}
@@ -218,7 +218,7 @@ func TestLiveViewOnATerminal(t *testing.T) {
 	s.send("p")
 	s.await()
 	if paused := s.text()[strings.Index(s.text(), "p resume"):]; strings.Count(paused, "p resume") != 1 {
-		t.Errorf("while paused it wrote %q", paused)
+		t.Errorf("while paused, the program wrote %q", paused)
 	}
 	s.send("q")
 	s.finish(c, modes)
@@ -313,7 +313,7 @@ func TestLiveViewUnderAShell(t *testing.T) {
 	s.awaitKeys()
 	group, err := unix.IoctlGetInt(int(s.outer.Fd()), unix.TIOCGPGRP)
 	if err != nil || group == sh.Process.Pid {
-		t.Fatalf("the foreground is the process group %d: %v", group, err)
+		t.Fatalf("the foreground process group is %d, want that of the run: %v", group, err)
 	}
 	_ = syscall.Kill(-group, syscall.SIGKILL)
 	wait("Killed")
@@ -331,7 +331,7 @@ func TestLiveViewWithoutKeys(t *testing.T) {
 	s.start(c)
 	s.await()
 	if text := s.text(); s.modes() != modes || strings.Contains(text, "q end") {
-		t.Errorf("it changed the mode or offers keys: %q", text)
+		t.Errorf("the program changed the terminal's mode or offers keys: %q", text)
 	}
 	_ = c.Process.Signal(os.Interrupt)
 	s.finish(c, modes)
@@ -347,13 +347,13 @@ func TestProgressLinesOnATerminal(t *testing.T) {
 	s.start(c)
 	settle.Eventually(t, "lines are printed", func() bool { return strings.Contains(s.text(), "measuring") })
 	if s.modes() != modes {
-		t.Error("it changed the terminal's mode")
+		t.Error("the program changed the terminal's mode")
 	}
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait()
 	if text := s.text(); strings.Contains(text, "\x1b[") || strings.Contains(text, "last second") {
-		t.Errorf("it shows %q", text)
+		t.Errorf("the terminal shows %q", text)
 	}
 }

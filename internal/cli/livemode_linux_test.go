@@ -40,13 +40,13 @@ func TestModeAfterImmediateEnd(t *testing.T) {
 		c.Args = []string{c.Path, "bench", "put", "--endpoints", endpoints, "--duration", "10m", "--timeout", "10m", "--out", s.dir}
 		s.start(c)
 		s.awaitText("measuring")
-		settle.Eventually(t, "keys are read", func() bool { return s.modes() != modes })
+		settle.Eventually(t, "the program reads keys", func() bool { return s.modes() != modes })
 		s.send("\x03")
-		settle.Eventually(t, "the run ends", func() bool { return strings.Contains(s.text(), "stopping cleanly") })
+		settle.Eventually(t, "the run begins to stop", func() bool { return strings.Contains(s.text(), "stopping cleanly") })
 		s.send("\x03")
 		_ = c.Wait()
 		if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
-			t.Errorf("it ended with %v, not by the signal", c.ProcessState)
+			t.Errorf("the process ended with %v, want its end by SIGINT", c.ProcessState)
 		}
 		if after := s.modes(); after != modes {
 			t.Errorf("the mode is %+v, not %+v", after, modes)
@@ -96,7 +96,7 @@ func TestLiveViewWithAPager(t *testing.T) {
 		s.start(c)
 		s.await()
 		if strings.Contains(s.text(), "q end") {
-			t.Error("it offers keys")
+			t.Error("the program offers keys")
 		}
 		_ = c.Process.Signal(os.Interrupt)
 		s.finish(c, pager)
@@ -125,7 +125,7 @@ func TestReportOnATerminal(t *testing.T) {
 		}
 		settle.Eventually(t, "the terminal shows the report", func() bool { return strings.HasSuffix(s.text(), "end\n") })
 		if text := s.text(); verdict.MatchString(text) != coloured || strings.Contains(text, "\x1b") != coloured {
-			t.Errorf("with %s it prints %q", setting, text)
+			t.Errorf("with %s, the command prints %q", setting, text)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func TestExitCodes(t *testing.T) {
 		{&command.Exit{Code: command.ExitInterrupted}, command.ExitInterrupted},
 	} {
 		if got := command.ExitCode(test.err); got != test.want {
-			t.Errorf("%v gives %d, not %d", test.err, got, test.want)
+			t.Errorf("the exit code of the error %v is %d, want %d", test.err, got, test.want)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestErrorsAreOneSentencePerLine(t *testing.T) {
 		var b bytes.Buffer
 		command.PrintError(&b, test.err)
 		if b.String() != test.want {
-			t.Errorf("%v prints %q, not %q", test.err, b.String(), test.want)
+			t.Errorf("the error %v is printed as %q, want %q", test.err, b.String(), test.want)
 		}
 	}
 }

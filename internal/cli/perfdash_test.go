@@ -40,7 +40,7 @@ func TestPerfdashReportFollowsNoLink(t *testing.T) {
 		t.Errorf("%q: %v, %v", stderr.String(), info, err)
 	}
 	if text, err := os.ReadFile(precious); err != nil || string(text) != "thesis" {
-		t.Errorf("the file that the links lead to holds %q, %v", text, err)
+		t.Errorf("the target of the link contains %q, %v", text, err)
 	}
 
 	// If the default folder is a link, the program does not follow it, either.

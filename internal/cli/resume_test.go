@@ -75,7 +75,7 @@ func (c *cut) holds(t *testing.T) *record.Run {
 	}
 	for name, was := range c.kept {
 		if now[name] != was {
-			t.Errorf("%s is not as it was", name)
+			t.Errorf("%s changed when the run was resumed", name)
 		}
 	}
 	c.kept = now
@@ -87,7 +87,7 @@ func (c *cut) holds(t *testing.T) *record.Run {
 func (c *cut) checkResumed(t *testing.T, run *record.Run, starts int) {
 	t.Helper()
 	if run.State != record.Complete || len(run.Problems) > 0 || len(run.Trials) != len(c.plan) || run.Planned != len(c.plan) {
-		t.Fatalf("it is %s, with %d of %d trials, and %q", run.State, len(run.Trials), len(c.plan), run.Problems)
+		t.Fatalf("the resumed run's state is %s, with %d of %d trials and the problems %q", run.State, len(run.Trials), len(c.plan), run.Problems)
 	}
 	for i := range c.plan {
 		got, want := &run.Trials[i], &c.plan[i]
@@ -96,14 +96,14 @@ func (c *cut) checkResumed(t *testing.T, run *record.Run, starts int) {
 			folder += fmt.Sprintf("-r%d", want.Repeat)
 		}
 		if got.Name != want.Name || got.Repeat != want.Repeat || got.Seed != want.Load.Seed || got.Folder != folder || got.State != record.Complete {
-			t.Errorf("trial %d is %s in %s, %s", i+1, got.Name, got.Folder, got.State)
+			t.Errorf("trial %d is named %s, its folder is %s and its state %s", i+1, got.Name, got.Folder, got.State)
 		}
 		if !slices.ContainsFunc(run.Clusters, func(cl record.Cluster) bool { return cl.ID == got.Cluster }) {
-			t.Errorf("trial %d is of cluster %q, which there is not", i+1, got.Cluster)
+			t.Errorf("trial %d has the cluster %q, which is not in the record", i+1, got.Cluster)
 		}
 	}
 	if len(run.Starts) != starts {
-		t.Errorf("it has %d starts, not %d", len(run.Starts), starts)
+		t.Errorf("the run has %d starts, want %d", len(run.Starts), starts)
 	}
 	report, err := os.ReadFile(filepath.Join(c.dir, "report.md"))
 	if err != nil || !strings.Contains(string(report), "\n  resumed ") {
@@ -115,7 +115,7 @@ func (c *cut) checkResumed(t *testing.T, run *record.Run, starts int) {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "trial-") && !slices.ContainsFunc(run.Trials, func(t record.Trial) bool { return t.Folder == e.Name() }) || e.Name() == "data" {
-			t.Errorf("%s is left", e.Name())
+			t.Errorf("the folder %s was not removed", e.Name())
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestKilledRunIsResumed(t *testing.T) {
 	c, path := newCut(t, fmt.Sprintf(twice, "store: etcd, members: 1"))
 	c.part(t, "[3/6] ", syscall.SIGKILL, path, "--out", c.dir)
 	if run := c.holds(t); len(run.Trials) < 2 || run.State != record.Incomplete {
-		t.Fatalf("it is %s, and has %d trials", run.State, len(run.Trials))
+		t.Fatalf("the killed run's state is %s, with %d trials", run.State, len(run.Trials))
 	}
 	c.checkResumed(t, c.resume(t), 2)
 }
@@ -185,7 +185,7 @@ func TestInterruptedRunIsResumedRepeatedly(t *testing.T) {
 	run := c.resume(t)
 	c.checkResumed(t, run, 4)
 	if s := run.Starts; s[0].State != record.Interrupted || s[1].State != record.Incomplete || s[1].TrialsBefore < 1 || s[2].TrialsBefore < 2 {
-		t.Errorf("its starts are %+v", s)
+		t.Errorf("the run's starts are %+v", s)
 	}
 }
 
@@ -213,6 +213,6 @@ trials:
 	}
 	c.checkResumed(t, run, 2)
 	if before == 0 || run.RepeatRule.EndReason == "" || run.Starts[1].TrialsBefore < 2 {
-		t.Errorf("it ended because of %q, with the starts %+v", run.RepeatRule.EndReason, run.Starts)
+		t.Errorf("the run ended for the reason %q, with the starts %+v", run.RepeatRule.EndReason, run.Starts)
 	}
 }

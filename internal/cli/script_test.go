@@ -115,7 +115,7 @@ func startCommand(dir string, c *exec.Cmd) (line string, err error) {
 	}
 	line, err = bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return "", errors.Join(fmt.Errorf("it printed no line: %w", err), interrupt(c))
+		return "", errors.Join(fmt.Errorf("the command printed no line: %w", err), interrupt(c))
 	}
 	return strings.TrimSpace(line), nil
 }
@@ -251,7 +251,7 @@ func oneObject(text string) (map[string]any, error) {
 	d.UseNumber()
 	var object map[string]any
 	if err := d.Decode(&object); err != nil {
-		return nil, fmt.Errorf("this is no JSON object: %w", err)
+		return nil, fmt.Errorf("the text is not a JSON object: %w", err)
 	}
 	if err := d.Decode(&object); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is more than one JSON object")
@@ -265,7 +265,7 @@ func fieldOf(object map[string]any, path string) (string, error) {
 	for _, name := range strings.Split(path, ".") {
 		in, ok := at.(map[string]any)
 		if !ok {
-			return "", fmt.Errorf("%s is within no object", path)
+			return "", fmt.Errorf("the path %s does not lead through objects", path)
 		}
 		if at, ok = in[name]; !ok {
 			return "", fmt.Errorf("there is no field %s", path)

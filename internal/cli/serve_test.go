@@ -71,7 +71,7 @@ func TestServe(t *testing.T) {
 	}
 	response, err := http.Get(url + "runs/" + strings.ReplaceAll(id, "/", "%2F") + "/live")
 	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("cannot open the stream: %v %+v", err, response)
+		t.Fatalf("cannot open the event stream: %v, %+v", err, response)
 	}
 	defer func() { _ = response.Body.Close() }() // it was only read
 	if err := stop(); err != nil {

@@ -94,20 +94,20 @@ func TestARunOverSSH(t *testing.T) {
 	}
 	for i, m := range run.Clusters[0].Members {
 		if want := []string{"127.0.0.61:", "127.0.0.62:"}[i%2]; !strings.HasPrefix(m.Endpoint, want) {
-			t.Errorf("%s is at %s", m.Name, m.Endpoint)
+			t.Errorf("member %s has the endpoint %s", m.Name, m.Endpoint)
 		}
 	}
 	for i, s := range o.servers {
 		for _, want := range []string{fmt.Sprintf("the clock of agent host%d was ", i+1), fmt.Sprintf(" MiB) to host host%d\n", i+1)} {
 			if !strings.Contains(stderr.String(), want) {
-				t.Errorf("no %q in %s", want, &stderr)
+				t.Errorf("the text %q is missing in %s", want, &stderr)
 			}
 		}
 		if err := nothingIn(s.Cache); err != nil {
 			t.Error(err)
 		}
 		if _, err := os.Stat(filepath.Join(s.Cache, "quorumbench")); !os.IsNotExist(err) {
-			t.Errorf("the folder of private folders is left: %v", err)
+			t.Errorf("the folder of private folders was not removed: %v", err)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestRunOverSSHLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if code := b.end(); code != 130 {
-			t.Errorf("it ended with %d", code)
+			t.Errorf("the run ended with exit code %d, want 130", code)
 		}
 		if err := nothingIn(o.servers[0].Cache); err != nil {
 			t.Error(err)
@@ -139,7 +139,7 @@ func TestRunOverSSHLeavesNothing(t *testing.T) {
 		b.await(t, "measuring, ")
 		cache := o.servers[0].Cache
 		if len(findProcessesIn(cache)) < 4 {
-			t.Errorf("an agent and three members are not below %s: %v", cache, findProcessesIn(cache))
+			t.Errorf("an agent and three members should run below %s, but the processes are %v", cache, findProcessesIn(cache))
 		}
 		if err := b.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func TestRunOverSSHLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.end()
-		settle.Eventually(t, "nothing runs, and the binary is gone", func() bool {
+		settle.Eventually(t, "no process is left, and the binary is removed", func() bool {
 			private, _ := filepath.Glob(filepath.Join(dir, "ssh.*"))
 			return len(findProcessesIn(dir)) == 0 && len(private) == 0
 		})
@@ -189,14 +189,14 @@ func TestRunOverSSHLeavesNothing(t *testing.T) {
 			_ = b.Process.Signal(signal)
 		}
 		b.end()
-		settle.Eventually(t, "nothing runs", func() bool { return len(findProcessesIn(dir)) == 0 })
+		settle.Eventually(t, "no process is left", func() bool { return len(findProcessesIn(dir)) == 0 })
 		globbed(t, dir, "ssh.*/quorumbench")
 		b = start(t, append([]string{"run", o.scenario(t, ", dir: '"+dir+"'", "total: 10"), "--runs-dir", t.TempDir()}, o.flags...)...)
 		if code := b.end(); code != 0 {
-			t.Errorf("the next run ended with %d", code)
+			t.Errorf("the next run ended with exit code %d", code)
 		}
 		if private, _ := filepath.Glob(filepath.Join(dir, "ssh.*")); len(private) > 0 || len(glob(dir, "quorumbench-data-*")) > 0 {
-			t.Errorf("left are %v and %v", private, glob(dir, "quorumbench-data-*"))
+			t.Errorf("the private folders %v and the data folders %v are left", private, glob(dir, "quorumbench-data-*"))
 		}
 	})
 	t.Run("cut", func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestRunOverSSHLeavesNothing(t *testing.T) {
 		o.servers[0].Kill()
 		b.await(t, "agent host1 at "+o.servers[0].Address+" is lost: ")
 		if code := b.end(); code == 0 {
-			t.Error("it ended with 0")
+			t.Error("the run ended with exit code 0, want a failure")
 		}
 		settle.Eventually(t, "nothing is left", func() bool { return nothingIn(o.servers[0].Cache) == nil })
 		if run, err := record.Open(dir); err != nil || run.Trials[0].Verdict.State != verdict.Invalid {
@@ -253,7 +253,7 @@ func TestCheckHostsOverSSH(t *testing.T) {
 	}
 	for _, want := range []string{"\n  127.0.0.69 → 127.0.0.70    200  ", "\n  recommended: heartbeat-interval=", " ms ± "} {
 		if !strings.Contains(stdout.String(), want) {
-			t.Errorf("no %q in %s", want, &stdout)
+			t.Errorf("the text %q is missing in %s", want, &stdout)
 		}
 	}
 	for _, s := range o.servers {

@@ -147,7 +147,7 @@ made
   license       free of charge
 `
 	if got := stdout.String(); got != want {
-		t.Errorf("got\n%s\nnot\n%s", got, want)
+		t.Errorf("the output is\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestStoresInstall(t *testing.T) {
 	}
 	path, ok := strings.CutPrefix(strings.TrimSpace(stdout.String()), "made 1.0.0 ")
 	if !ok || filepath.Base(path) != "made" {
-		t.Fatalf("printed %q", stdout)
+		t.Fatalf("the command printed %q", stdout)
 	}
 	for _, line := range []string{"made 1.0.0: fetching modules\n", "made 1.0.0: compiling, ", "made 1.0.0: checking\n", "quorumbench: made 1.0.0: free of charge\n"} {
 		if !strings.Contains(stderr.String(), line) {
@@ -168,7 +168,7 @@ func TestStoresInstall(t *testing.T) {
 	stdout.Reset()
 	stderr.Reset()
 	if err := run(t, a, "stores", "install", "made@v1.0.0"); err != nil || stderr.Len() > 0 {
-		t.Errorf("again: %v, %q", err, stderr)
+		t.Errorf("the second installation returned %v and printed %q", err, stderr)
 	}
 	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "manifest.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
@@ -228,14 +228,14 @@ func TestInstallationProgressIsDisplayed(t *testing.T) {
 	i.show(install.Update{Step: "compiling", Detail: "5 of 9"})
 	i.show(install.Update{Step: "checking"})
 	if got, want := out.String(), "x 1: compiling\nx 1: compiling, 5 of 9\nx 1: checking\n"; got != want {
-		t.Errorf("plain: %q", got)
+		t.Errorf("the plain output is %q", got)
 	}
 	out.Reset()
 	width = 10
 	for step, want := range []string{"x 1: comp", "x 1: chec"} {
 		i.show(install.Update{Step: [...]string{"compiling", "checking"}[step]})
 		if got := strings.Join(program.Screen(out.String()), "\n"); got != want+"\n" {
-			t.Errorf("terminal: %q, not %q", got, want)
+			t.Errorf("the terminal shows %q, want %q", got, want)
 		}
 	}
 }

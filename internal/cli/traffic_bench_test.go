@@ -119,7 +119,7 @@ func recordedCalls(b *testing.B, path string) (calls int) {
 		if r.Call != nil {
 			calls++
 		} else if !strings.Contains(r.Gap.Reason, "does not speak HTTP/2") {
-			b.Errorf("it is not all recorded: %+v", r.Gap)
+			b.Errorf("the recording has a gap: %+v", r.Gap)
 		}
 		return nil
 	})
@@ -141,7 +141,7 @@ func costs(b *testing.B, got map[string][2][]float64, spent float64, calls int) 
 		}
 		slices.Sort(more)
 		b.ReportMetric(more[len(more)/2], name+"-more-us")
-		b.Logf("%s in µs: straight %.5g, recorded %.5g, more %.5g", name, got[name][0], got[name][1], more)
+		b.Logf("%s in µs: %.5g without recording, %.5g with recording, the difference is %.5g", name, got[name][0], got[name][1], more)
 	}
 }
 

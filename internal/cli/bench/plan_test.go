@@ -265,7 +265,7 @@ func TestPlan(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if len(s.Warnings) > 0 {
-				t.Errorf("it warns: %q", s.Warnings)
+				t.Errorf("the plan has the warnings %q", s.Warnings)
 			}
 		})
 	}
@@ -321,7 +321,7 @@ func TestPlanRepeats(t *testing.T) {
 			t.Errorf("trial %d is %+v", i, trial)
 		}
 		if diff := cmp.Diff(s.Trials[0].Load, trial.Load); diff != "" {
-			t.Errorf("trial %d has another load: %s", i, diff)
+			t.Errorf("the load of trial %d differs from that of the first: %s", i, diff)
 		}
 	}
 }

@@ -157,9 +157,9 @@ func TestPlanRefuses(t *testing.T) {
 		case command.ExitCode(err) != command.ExitUsage:
 			t.Errorf("bench %s has exit code %d", line, command.ExitCode(err))
 		case !strings.HasPrefix(err.Error(), want):
-			t.Errorf("bench %s says %q, not %q", line, err, want)
+			t.Errorf("the error of bench %s is %q, want %q", line, err, want)
 		case strings.ContainsAny(err.Error(), "\n"):
-			t.Errorf("bench %s says more than a sentence: %q", line, err)
+			t.Errorf("the error of bench %s is longer than one sentence: %q", line, err)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestRenderWithoutTrialsPrintsNothingForOne(t *testing.T) {
 		var b bytes.Buffer
 		a := &App{Stdout: NewOutput(&b)}
 		if err := a.render(judged(), "dir", Rendering{Format: format, SingleTrial: true}); err != nil || b.Len() > 0 {
-			t.Errorf("%s: %v and %q", format, err, b.String())
+			t.Errorf("%s: the error is %v and the output %q, want neither", format, err, b.String())
 		}
 	}
 }
@@ -84,6 +84,6 @@ func TestRenderTheRunAsOneObject(t *testing.T) {
 	}
 	var object struct{ State string }
 	if err := json.Unmarshal(b.Bytes(), &object); err != nil || object.State != "complete" {
-		t.Errorf("state is %q, %v", object.State, err)
+		t.Errorf("the object's state is %q, %v", object.State, err)
 	}
 }

@@ -62,7 +62,7 @@ stopping the etcd cluster of 3
 quorumbench: stopping
 `
 	if b.String() != want {
-		t.Errorf("it prints\n%s\nnot\n%s", b.String(), want)
+		t.Errorf("the output is\n%s\nwant\n%s", b.String(), want)
 	}
 }
 
@@ -79,14 +79,14 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 		shown := program.Screen(b.String())
 		if i == 2 {
 			if last := shown[len(shown)-2]; last != "[1/2] put-leader: measuring, 41 %, 18,0" {
-				t.Errorf("while measuring it shows %q", last)
+				t.Errorf("while measuring, the last line is %q", last)
 			}
 		}
 	}
 	d.Clear()
 	got := strings.Join(program.Screen(b.String()), "\n")
 	if want := "[1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid\n"; got != want {
-		t.Errorf("it leaves %q, not %q", got, want)
+		t.Errorf("the terminal shows %q after the run, want %q", got, want)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestTextOfOtherWritersStaysVisible(t *testing.T) {
 	}
 	d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
 	if got, want := strings.Join(program.Screen(b.String()), "\n"), "{}\n{}\nput: preloading\n"; got != want {
-		t.Errorf("it shows %q, not %q", got, want)
+		t.Errorf("the terminal shows %q, want %q", got, want)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestCutCountsLetters(t *testing.T) {
 		want  string
 	}{{0, "p99 52.1 µs"}, {20, "p99 52.1 µs"}, {10, "p99 52.1 µ"}, {3, "p99"}} {
 		if got := cut("p99 52.1 µs", test.width); got != test.want {
-			t.Errorf("to %d: %q, not %q", test.width, got, test.want)
+			t.Errorf("the text cut to %d columns is %q, want %q", test.width, got, test.want)
 		}
 	}
 }

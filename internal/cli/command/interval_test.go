@@ -94,7 +94,7 @@ func TestIntervalsHoldEverySecond(t *testing.T) {
 			length += *l.Seconds
 		}
 		if due != [2]uint64{} || errors != [2]uint64{} || done != [2]uint64{} || length != 2*(2.5+13.25) {
-			t.Errorf("every %d: %v due, %v errors and %v done are left over; %v s", every, due, errors, done, length)
+			t.Errorf("every %d: the lines lack %v due operations, %v errors and %v completions; together they cover %v s", every, due, errors, done, length)
 		}
 	}
 }

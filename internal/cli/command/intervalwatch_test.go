@@ -67,14 +67,14 @@ func TestIntervalsHoldEveryWatchEvent(t *testing.T) {
 				t.Errorf("every %d: %s", every, line)
 			}
 			if all := (record.Times{Summary: measure.Summarize(whole, 0)}); every == 60 && (w.FromDue.Percentile(99).NS != all.Percentile(99).NS || w.FromDue.Max.NS != all.Max.NS) {
-				t.Errorf("all in one line: %v, want %v", w.FromDue, all)
+				t.Errorf("the line of the whole window has the times %v, want %v", w.FromDue, all)
 			}
 		}
 		if got != (measure.Watch{Delivered: want.Delivered, Duplicated: want.Duplicated, Reordered: want.Reordered}) {
-			t.Errorf("every %d: the lines have %+v of %+v", every, got, want)
+			t.Errorf("every %d: the lines have the totals %+v, want %+v", every, got, want)
 		}
 		if plain := lines[len(lines)-2]; strings.Contains(plain, "watch") {
-			t.Errorf("without watchers: %s", plain)
+			t.Errorf("the line of a trial without watchers has watch figures: %s", plain)
 		}
 		if last := lines[len(lines)-1]; !strings.Contains(last, `"watch":{"events_per_second":4,"expected_events":9,"delivered_events":8,"lost_events":1,`) {
 			t.Errorf("the last line is %s", last)

@@ -51,7 +51,7 @@ func TestLiveViewShowsSecondWindowProcessesAndEvents(t *testing.T) {
 	open := &scenario.Trial{Name: "put", Repeat: 1}
 	open.Load.Arrival = scenario.Constant
 	if got := plain(l.lines(100)); got != nil {
-		t.Errorf("before the first second it shows %q", got)
+		t.Errorf("before the first one-second interval, the view shows %q", got)
 	}
 	l.addSamples([]*record.MachineRow{sample(0, "m1", 1, 0), record.NewMachineRow(noon, "disk sda")})
 	l.addSecond(open, second(measure.Warmup, 0, 50_000, 0))
@@ -73,12 +73,12 @@ func TestLiveViewShowsSecondWindowProcessesAndEvents(t *testing.T) {
 		"    12:00:00 m2 was elected leader",
 	}
 	if got := plain(l.lines(100)); strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("it shows\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the view is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	l.addSecond(&scenario.Trial{Name: "get", Repeat: 1}, second(measure.Warmup, 0, 10, 0))
 	got := strings.Join(plain(l.lines(100)), "\n")
 	if strings.Contains(got, "m1") || strings.Contains(got, "errors") || strings.Contains(got, "due") || !strings.Contains(got, "  p50 ") {
-		t.Errorf("the next trial begins with\n%s", got)
+		t.Errorf("the view of the next trial begins with\n%s", got)
 	}
 }
 
@@ -90,12 +90,12 @@ func TestLiveViewOfALongTrialKeepsTwoMinutes(t *testing.T) {
 		l.addEvent(record.Event{Kind: fmt.Sprint(i)})
 	}
 	if len(l.now.second.rates) != maxStripColumns || len(l.now.phased.tails) != maxStripColumns || len(l.now.events) != liveEvents || l.now.count != 3*maxStripColumns {
-		t.Errorf("it keeps %d rates, %d times and %d of %d events", len(l.now.second.rates), len(l.now.phased.tails), len(l.now.events), l.now.count)
+		t.Errorf("the view keeps %d rates, %d times and %d of %d events", len(l.now.second.rates), len(l.now.phased.tails), len(l.now.events), l.now.count)
 	}
 	for _, width := range []int{40, 80, 300} {
 		for _, line := range plain(l.lines(width))[2:4] {
 			if n := utf8.RuneCountInString(line); n >= width {
-				t.Errorf("on %d columns a strip has %d: %q", width, n, line)
+				t.Errorf("on a terminal of %d columns, a strip has %d columns: %q", width, n, line)
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func TestLiveViewIsReplacedAfterAResize(t *testing.T) {
 	d.show(measuring)
 	shown := program.Screen(b.String())
 	if len(shown) != 6 || shown[0] != "put: measuring, 50 %, 0 errors" {
-		t.Fatalf("it shows %q", shown)
+		t.Fatalf("the terminal shows %q", shown)
 	}
 	b.Reset()
 	width = 60
@@ -123,7 +123,7 @@ func TestLiveViewIsReplacedAfterAResize(t *testing.T) {
 		rows += max((utf8.RuneCountInString(line)+width-1)/width, 1)
 	}
 	if want := fmt.Sprintf("\x1b[%dA\x1b[J", rows); rows <= 5 || !strings.HasPrefix(b.String(), want) {
-		t.Errorf("on a narrower terminal it erases with %q, not %q", b.String()[:8], want)
+		t.Errorf("on a narrower terminal, the display erases with %q, want %q", b.String()[:8], want)
 	}
 	for _, line := range program.Screen(strings.TrimPrefix(b.String(), fmt.Sprintf("\x1b[%dA\x1b[J", rows))) {
 		if utf8.RuneCountInString(line) >= width {
@@ -136,11 +136,11 @@ func TestLiveViewIsReplacedAfterAResize(t *testing.T) {
 	b.Reset()
 	d.show(measuring)
 	if shown := program.Screen(b.String()); len(shown) != 2 {
-		t.Errorf("on a terminal of few lines it shows %q", shown)
+		t.Errorf("on a terminal with few lines, the display shows %q", shown)
 	}
 	d.Clear()
 	if shown := program.Screen(b.String()); strings.Join(shown, "") != "" {
-		t.Errorf("it leaves %q", shown)
+		t.Errorf("after Clear, the terminal shows %q", shown)
 	}
 }
 

@@ -27,13 +27,13 @@ func TestLiveViewShowsMembers(t *testing.T) {
 	}
 	latest := "  m1           leader, CPU 100 %, 3,000/s, RSS 64.0 MiB\n  m2           follower\n  m3           lost"
 	if got := strings.Join(plain(l.lines(100)), "\n"); !strings.HasSuffix(got, latest) {
-		t.Errorf("it shows\n%s\nnot\n%s", got, latest)
+		t.Errorf("the view is\n%s\nwant\n%s", got, latest)
 	}
 	l.press(averageKey)
 	got := strings.Join(plain(l.lines(100)), "\n")
 	for _, part := range []string{"  mean rate    ▅█  max 2,000/s\n", "  p99 so far   ", "  m1           leader, CPU 50 %, 2,000/s, RSS"} {
 		if !strings.Contains(got, part) {
-			t.Errorf("with averages it shows\n%s\nwithout %q", got, part)
+			t.Errorf("the view with averages is\n%s\nwhich lacks %q", got, part)
 		}
 	}
 }
@@ -53,30 +53,30 @@ func TestLiveViewShowsEndedTrials(t *testing.T) {
 	}
 	head := func() string { return plain(l.lines(100))[0] }
 	if want := "  ended: [2/3] two: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid"; head() != want {
-		t.Errorf("it shows %q, not %q", head(), want)
+		t.Errorf("the first line is %q, want %q", head(), want)
 	}
 	l.handleProgress(runner.Progress{Stage: runner.TrialDone, Trial: 3, Trials: 3, Name: "three", Result: done()})
 	if !strings.Contains(head(), "[2/3] two") {
-		t.Errorf("after the next trial it shows %q", head())
+		t.Errorf("after the next trial, the first line is %q", head())
 	}
 	for range 5 {
 		l.press(earlierKey)
 	}
 	if !strings.Contains(head(), "[1/3] one") {
-		t.Errorf("the earliest trial is %q", head())
+		t.Errorf("the first line of the earliest trial is %q", head())
 	}
 	for range 5 {
 		l.press(laterKey)
 	}
 	if got := l.lines(100); got != nil {
-		t.Errorf("before the next trial begins it shows %q", plain(got))
+		t.Errorf("before the next trial begins, the view shows %q", plain(got))
 	}
 	for range 2 * liveTrials {
 		l.addSecond(&scenario.Trial{Name: "more"}, second(measure.Measured, 0, 10, 0))
 		l.handleProgress(runner.Progress{Stage: runner.TrialDone, Result: done()})
 	}
 	if len(l.ended) != liveTrials {
-		t.Errorf("it keeps %d ended trials", len(l.ended))
+		t.Errorf("the view keeps %d ended trials", len(l.ended))
 	}
 }
 
@@ -88,7 +88,7 @@ func TestViewLinesFit(t *testing.T) {
 		40: `a\x1b[2J ` + "\x1b[31m12 errors\x1b[0m µs", 11: `a\x1b[2J ` + "\x1b[31m12\x1b[0m", 3: `a\x`, 0: "",
 	} {
 		if got := line.fit(width); got.paint(text.Style{Colour: true}) != want || got.width() > width {
-			t.Errorf("on %d columns it is %q, not %q", width, got.paint(text.Style{Colour: true}), want)
+			t.Errorf("the line fitted to %d columns is %q, want %q", width, got.paint(text.Style{Colour: true}), want)
 		}
 	}
 }
@@ -115,6 +115,6 @@ func TestLiveViewKeepsAccentedEvents(t *testing.T) {
 	}
 	got := strings.Join(plain(l.lines(100)), "\n")
 	if want := "  events       7\n    12:00:00 m1 was killed\n    12:00:00 m4 was slow\n    12:00:00 m5 was slow\n    12:00:00 m6 was slow"; !strings.HasSuffix(got, want) {
-		t.Errorf("it shows\n%s\nnot\n%s", got, want)
+		t.Errorf("the view is\n%s\nwant\n%s", got, want)
 	}
 }

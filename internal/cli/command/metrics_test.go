@@ -34,7 +34,7 @@ func TestObserversAreChained(t *testing.T) {
 	o.Observer.Machines([]*record.MachineRow{sample(1, "m1", 1, 0)})
 	o.Progress(runner.Progress{Stage: runner.TrialDone, Spec: of, Result: &record.Trial{}})
 	if want := []string{"progress", "second", "event", "progress"}; !slices.Equal(calls, want) {
-		t.Errorf("the first functions were called %v, not %v", calls, want)
+		t.Errorf("the functions that were set first received the calls %v, want %v", calls, want)
 	}
 	if len(d.live.ended) != 1 || d.live.ended[0].count != 1 || len(d.live.ended[0].names) != 1 {
 		t.Errorf("the live view keeps %+v", d.live.ended)

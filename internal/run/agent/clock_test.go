@@ -55,7 +55,7 @@ func TestOffsetsUseTheBestExchange(t *testing.T) {
 	best := slices.MinFunc(all, func(a, b host.Clock) int { return cmp.Compare(a.ErrorBound(at), b.ErrorBound(at)) }).Bound
 	now := o.Estimate(at)
 	if now.Bound != best || (now.Ahead-ahead).Abs() > now.Bound || now.Jumps != 0 || now.ChangeSinceFirst.Abs() > time.Second {
-		t.Errorf("%+v, and the best bound is %v", now, best)
+		t.Errorf("the estimate is %+v, want the bound %v", now, best)
 	}
 }
 
@@ -138,13 +138,13 @@ func TestBoundIsValidWhileClocksDrift(t *testing.T) {
 			o.Add(e)
 			later := e.ReplyReceived.Add(time.Duration(r.ExpFloat64() * 5e9))
 			if is := o.Estimate(later); (is.Ahead - w.offsetAt(later)).Abs() > is.ErrorBound(later) {
-				t.Fatalf("seed %d: %+v within %v, and it is %v ahead", seed, is, is.ErrorBound(later), w.offsetAt(later))
+				t.Fatalf("seed %d: the estimate is %+v with the error bound %v, but the clock is %v ahead", seed, is, is.ErrorBound(later), w.offsetAt(later))
 			}
 			at = later
 		}
 		is := o.Estimate(at)
 		if is.Jumps != jumps || (is.JumpSum-set).Abs() > time.Duration(jumps+1)*100*time.Millisecond {
-			t.Fatalf("seed %d: %d jumps by %v are seen as %+v", seed, jumps, set, is)
+			t.Fatalf("seed %d: the clock jumped %d times by %v in total, but the estimate is %+v", seed, jumps, set, is)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestTimesOfAnswersAfterAJump(t *testing.T) {
 			heard := said.Add(time.Duration(r.ExpFloat64() * 1e6))
 			got := o.Convert(said.Add(w.offsetAt(said)), at, heard)
 			if is := o.Estimate(heard); (got.Sub(said)).Abs() > is.ErrorBound(heard)+heard.Sub(at) || got.Before(at.Add(-is.ErrorBound(heard))) || got.After(heard.Add(is.ErrorBound(heard))) {
-				t.Fatalf("seed %d: said at %v of %v to %v, and taken for %v", seed, said.Sub(at), 0, heard.Sub(at), got.Sub(at))
+				t.Fatalf("seed %d: a reply was sent at %v in an exchange from %v to %v, and its time was converted to %v", seed, said.Sub(at), 0, heard.Sub(at), got.Sub(at))
 			}
 			at = heard.Add(time.Second)
 		}

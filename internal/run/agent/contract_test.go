@@ -79,7 +79,7 @@ func TestRemoteHost(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := r.Host().Describe(t.Context()); err == nil || !strings.Contains(err.Error(), "was closed") {
-		t.Errorf("after the end: %v", err)
+		t.Errorf("a request after the end of the session returned: %v", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if _, err := Dial(t.Context(), Target{Address: "unix:" + path, CACert: "ca"}); err == nil || !strings.Contains(err.Error(), "does not use certificates") {
-		t.Errorf("certificates for a socket: %v", err)
+		t.Errorf("connecting to a socket with certificates returned: %v", err)
 	}
 	if _, err := Listen("unix:" + path); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a second listener: %v", err)
@@ -131,17 +131,17 @@ func TestSessions(t *testing.T) {
 	other.Version = "v0.1\n"
 	if _, err := Dial(t.Context(), other); err == nil || err.Error() !=
 		`agent there: the agent runs quorumbench test, but the controller runs v0.1; use the same version on all machines` {
-		t.Errorf("another version: %v", err)
+		t.Errorf("a controller of another version received: %v", err)
 	}
 	first := dialled(t, to)
 	_, err := Dial(t.Context(), to)
 	if err == nil || !strings.Contains(err.Error(), "the agent has been serving another controller (process ") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("a second controller: %v", err)
+		t.Errorf("a second controller received: %v", err)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := dialled(t, to).Close(); err != nil {
-		t.Errorf("after the first: %v", err)
+		t.Errorf("a controller that connected after the first session received: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ func TestEmptiesOnlyDataFolders(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(data, "member")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it was not emptied: %v", err)
+		t.Errorf("the data folder was not emptied: %v", err)
 	}
 	if err := empty(filepath.Join(c.Path(), "nothing")); err == nil {
 		t.Error("a missing folder was emptied")

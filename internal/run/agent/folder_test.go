@@ -58,7 +58,7 @@ func TestTraversalInEveryName(t *testing.T) {
 		}
 	}
 	if left, err := os.ReadDir(inside); err != nil || len(left) != 0 {
-		t.Errorf("left %v, %v", left, err)
+		t.Errorf("the requests left %v, %v", left, err)
 	}
 	if err := h.WriteFile(ctx, filepath.Join(inside, "f"), []byte("x")); err != nil {
 		t.Error(err)
@@ -125,10 +125,10 @@ func TestFilesStayInTheFolder(t *testing.T) {
 		}
 	}
 	if err := h.WriteFile(ctx, inside, []byte("x")); err == nil || !strings.Contains(err.Error(), "its own folder") {
-		t.Errorf("the folder itself: %v", err)
+		t.Errorf("writing to the agent's folder itself returned: %v", err)
 	}
 	if _, err := os.Lstat(inside + ".new"); err == nil {
-		t.Errorf("%s.new was made", inside)
+		t.Errorf("the file %s.new was created", inside)
 	}
 	if err := h.WriteFile(ctx, filepath.Join(inside, "f"), []byte("x")); err != nil {
 		t.Error(err)
@@ -137,7 +137,7 @@ func TestFilesStayInTheFolder(t *testing.T) {
 		t.Errorf("the file outside is now %q, %v", b, err)
 	}
 	if err := h.WriteFile(ctx, filepath.Join(inside, "log"), []byte("x")); err == nil {
-		t.Error("a dangling link was written")
+		t.Error("a write through a dangling link succeeded")
 	}
 }
 
@@ -174,10 +174,10 @@ func FuzzFolder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string) {
 		const inside = folder("/nowhere/agent")
 		if inside.check(path) == nil {
-			t.Errorf("%q is taken, below a folder that is not there", path)
+			t.Errorf("the path %q was accepted although the agent's folder does not exist", path)
 		}
 		if inside.contains(path) && filepath.Clean(path) == path && !filepath.IsLocal(strings.TrimPrefix(strings.TrimPrefix(path, string(inside)), "/")) && path != string(inside) {
-			t.Errorf("%q is held for inside", path)
+			t.Errorf("the path %q is outside the folder, but contains reports that it is inside", path)
 		}
 	})
 }

@@ -29,7 +29,7 @@ func TestFoldersWithForeignFilesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := rejectForeignEntries(opened(t, dir)); err == nil || strings.Contains(err.Error(), "\x1b") {
-		t.Errorf("a foreign file: %v", err)
+		t.Errorf("a folder with a foreign file returned: %v", err)
 	}
 }
 

@@ -133,7 +133,7 @@ func TestRefusesImpossibleRepliesOfAHost(t *testing.T) {
 			_, _ = in.Receive()
 		})
 		if err := test.do(r.Host()); err == nil || !strings.Contains(err.Error(), "agent evil") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("want a sentence with %q: %v", want, err)
+			t.Errorf("want a one-line error with %q, got %v", want, err)
 		}
 	}
 }
@@ -157,13 +157,13 @@ func TestRefusesInvalidMessagesOfAWorker(t *testing.T) {
 		})
 		_, err := r.Worker().Prepare(t.Context(), &load.Assignment{}, load.Reports{})
 		if err == nil || !strings.Contains(err.Error(), "agent evil") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("want a sentence with %q: %v", want, err)
+			t.Errorf("want a one-line error with %q, got %v", want, err)
 		}
 	}
 	big := strings.Repeat("x", maxMessageBytes+1)
 	r := hostile(t, func(in *stream) { _ = in.Send([]byte(big)) })
 	if _, err := r.Worker().Clock(t.Context()); err == nil || !strings.Contains(err.Error(), "agent evil") || !strings.Contains(err.Error(), "larger than max") {
-		t.Errorf("a flood: %v", err)
+		t.Errorf("a flood of messages returned: %v", err)
 	}
 }
 

@@ -73,16 +73,16 @@ func TestBoundsTheFilesOfSessions(t *testing.T) {
 
 	data, room := session(100, 0)
 	if !there(data) {
-		t.Error("little data is not kept")
+		t.Error("data below the size limit was not kept")
 	}
 	m.advance(keepDataFor)
-	settle.Eventually(t, "data of a day ago is gone", func() bool { return !there(room) })
+	settle.Eventually(t, "data that is a day old is removed", func() bool { return !there(room) })
 	if !says("removed " + data + ", the data that controller c left") {
-		t.Errorf("said %q", said)
+		t.Errorf("the agent reported %q", said)
 	}
 
 	if data, room = session(2<<10, 0); there(room) || !says("removed "+data) || !says("exceeds the limit of 1.00 MiB") {
-		t.Errorf("much data is kept: %q", said)
+		t.Errorf("data above the size limit was kept; the agent reported %q", said)
 	}
 
 	_, first := session(0, 400)
@@ -93,11 +93,11 @@ func TestBoundsTheFilesOfSessions(t *testing.T) {
 	}
 	_, third := session(0, 400)
 	if there(first) || !there(second) || !there(third) || !says("removed "+first+", the logs of an earlier session") {
-		t.Errorf("of logs that are too large together, there are %v %v %v: %q", there(first), there(second), there(third), said)
+		t.Errorf("the logs of three sessions exceed the limit together; the folders exist: %v %v %v, want only the last two; the agent reported %q", there(first), there(second), there(third), said)
 	}
 	m.advance((keepDays + 1) * 24 * time.Hour)
 	if _, err := New(o); err != nil || there(second) || there(third) {
-		t.Errorf("logs of a week ago are there when an agent starts: %v", err)
+		t.Errorf("expired logs still exist after the start of an agent: %v", err)
 	}
 	if _, room := session(0, 0); there(room) {
 		t.Error("a session that wrote nothing left a folder")

@@ -68,7 +68,7 @@ func TestLaunchesEveryStore(t *testing.T) {
 				t.Errorf("%s: %+v, %v", st.Name(), got, err)
 			}
 		case err == nil || strings.Contains(err.Error(), "\n"):
-			t.Errorf("%s, which is not installed: %+v, %v", st.Name(), got, err)
+			t.Errorf("%s is not installed, but its launch returned %+v, %v", st.Name(), got, err)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestLaunchesABinaryOfExec(t *testing.T) {
 	}
 	c.Launch.Process = "m1-etcd"
 	if got, _, err := l.command(c, marks); err != nil || got.Path != ownBinary {
-		t.Errorf("the etcd of the proxy: %+v, %v", got, err)
+		t.Errorf("the command for the proxy's etcd is %+v, %v", got, err)
 	}
 	c.Launch.Exec = "/opt/../bin/sh"
 	if got, _, err := l.command(c, marks); err == nil || !strings.Contains(err.Error(), "start the agent with --exec") {
@@ -129,7 +129,7 @@ func TestRefusesOtherLaunches(t *testing.T) {
 		change(&c)
 		got, _, err := l.command(c, marks)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("want a sentence with %q: %+v, %v", want, got, err)
+			t.Errorf("want a one-line error with %q, got %+v, %v", want, got, err)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func FuzzLaunch(f *testing.F) {
 		}
 		for _, path := range append(keysOf(files), got.Dir, got.LogFile) {
 			if inside.check(path) != nil {
-				t.Errorf("%s is outside", path)
+				t.Errorf("the path %s is outside the agent's folder", path)
 			}
 		}
 	})

@@ -43,7 +43,7 @@ func awaitEnd(t *testing.T, ended <-chan error) {
 			t.Error(err)
 		}
 	case <-time.After(time.Minute):
-		t.Fatal("the agent continues")
+		t.Fatal("the agent is still running")
 	}
 }
 
@@ -68,7 +68,7 @@ func TestOnceEndsAfterTheLease(t *testing.T) {
 	if err := r.conn.Close(); err != nil {
 		t.Error(err)
 	}
-	settle.Eventually(t, "the controller is missed", func() bool {
+	settle.Eventually(t, "the agent notices the loss of its controller", func() bool {
 		now := s.currentSession()
 		now.mu.Lock()
 		defer now.mu.Unlock()
@@ -76,14 +76,14 @@ func TestOnceEndsAfterTheLease(t *testing.T) {
 	})
 	select {
 	case err := <-ended:
-		t.Fatalf("it ended before the lease: %v", err)
+		t.Fatalf("the agent exited before the lease expired: %v", err)
 	default:
 	}
 	m.advance(59 * time.Second)
 	if s.currentSession() == nil {
-		t.Error("the lease was over too early")
+		t.Error("the session ended before the lease expired")
 	}
-	settle.Eventually(t, "the lease is over", func() bool {
+	settle.Eventually(t, "the lease has expired", func() bool {
 		m.advance(time.Second)
 		return s.currentSession() == nil
 	})
@@ -95,7 +95,7 @@ func TestOnceEndsAfterTheLease(t *testing.T) {
 func TestOnceWithoutAController(t *testing.T) {
 	m := &manual{now: epoch}
 	_, _, ended := once(t, m)
-	settle.Eventually(t, "it waits for a controller", func() bool {
+	settle.Eventually(t, "the agent waits for a controller", func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return len(m.waits) > 0
@@ -106,7 +106,7 @@ func TestOnceWithoutAController(t *testing.T) {
 	s.StopAfterSession()
 	awaitEnd(t, ended)
 	if _, err := Dial(t.Context(), to); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") {
-		t.Errorf("it serves still: %v", err)
+		t.Errorf("the agent still accepts sessions: %v", err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestTransportIsClosed(t *testing.T) {
 		r, err := Dial(t.Context(), to)
 		if err == nil {
 			if w.closed > 0 {
-				t.Error("it was closed too early")
+				t.Error("the transport was closed before the session ended")
 			}
 			err = r.Close()
 		}

@@ -22,7 +22,7 @@ func reach(t *testing.T, r *Remote) store.Dial {
 	t.Helper()
 	dial := r.Host().(host.Remote).Reach()
 	if dial == nil {
-		t.Fatal("the agent does not reach anything")
+		t.Fatal("the agent does not permit connections")
 	}
 	return dial
 }
@@ -69,7 +69,7 @@ func TestReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(conn); err != nil || !bytes.Equal(got, long) {
-		t.Errorf("%d bytes of %d returned, %v", len(got), len(long), err)
+		t.Errorf("%d of %d bytes came back, or they differ from the sent bytes; %v", len(got), len(long), err)
 	}
 	if err := conn.Close(); err != nil {
 		t.Error(err)
@@ -99,7 +99,7 @@ func TestReachEnds(t *testing.T) {
 		t.Errorf("the server read %q", text)
 	}
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
-		t.Error("a connection that was closed can be read")
+		t.Error("reading from a closed connection succeeded")
 	}
 }
 
@@ -121,7 +121,7 @@ func TestReachMute(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("beyond its deadline: %v", err)
+		t.Errorf("a read beyond its deadline returned: %v", err)
 	}
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestReachMute(t *testing.T) {
 	}
 	<-ended
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
-		t.Error("after the session it can be read")
+		t.Error("reading from the connection after the session succeeded")
 	}
 }
 
@@ -145,7 +145,7 @@ func TestReachRefused(t *testing.T) {
 	r := dialled(t, to)
 	dial := reach(t, r)
 	if _, err := dial(t.Context(), nobody); !store.IsConnectionRefused(err) || !strings.Contains(err.Error(), "agent there") {
-		t.Errorf("a closed port: %v", err)
+		t.Errorf("connecting to a closed port returned: %v", err)
 	}
 	for _, address := range []string{"", "127.0.0.1", "127.0.0.1:99999", "unix:/run/socket", "no such host:1"} {
 		if _, err := dial(t.Context(), address); err == nil || store.IsConnectionRefused(err) || strings.Contains(err.Error(), "\n") {
@@ -155,13 +155,13 @@ func TestReachRefused(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := dial(gone, nobody); !errors.Is(err, context.Canceled) {
-		t.Errorf("without listener: %v", err)
+		t.Errorf("connecting with a canceled context returned: %v", err)
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := dial(t.Context(), nobody); err == nil || !strings.Contains(err.Error(), "was closed") {
-		t.Errorf("after the session: %v", err)
+		t.Errorf("connecting after the session returned: %v", err)
 	}
 
 	_, to = served(t, nil)
@@ -170,6 +170,6 @@ func TestReachRefused(t *testing.T) {
 		t.Error("an agent without --reach opens connections")
 	}
 	if _, err := h.(*remoteHost).connect(t.Context(), nobody); err == nil || !strings.Contains(err.Error(), "start the agent with --reach") {
-		t.Errorf("it says %v", err)
+		t.Errorf("the error of an agent without --reach is %v", err)
 	}
 }

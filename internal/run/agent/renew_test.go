@@ -40,7 +40,7 @@ func TestCredentialsAreRenewed(t *testing.T) {
 	certificate, _ := os.ReadFile(filepath.Join(dir, "tls", "member.crt"))
 	key, _ := os.ReadFile(filepath.Join(dir, "tls", "member.key"))
 	if err != nil || len(all) != 1 || string(certificate) != "certificate" || string(key) != "key" {
-		t.Errorf("it wrote %q and %q among %v, %v", certificate, key, all, err)
+		t.Errorf("the agent wrote the certificate %q and the key %q; the folder contains %v, %v", certificate, key, all, err)
 	}
 	plain, elsewhere := asked("etcd", dir), asked("etcd", filepath.Join(string(s.folder), "m1"))
 	plain.Credentials = nil
@@ -54,6 +54,6 @@ func TestCredentialsAreRenewed(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(elsewhere.Members[0].Dir); !os.IsNotExist(err) {
-		t.Errorf("it wrote elsewhere: %v", err)
+		t.Errorf("the agent wrote to a folder that was not claimed: %v", err)
 	}
 }

@@ -139,12 +139,12 @@ func TestEndsServersOfALostController(t *testing.T) {
 			if e := p.Exit(); e.LossReason == "" || !strings.HasPrefix(e.String(), "lost: agent there") {
 				t.Errorf("the process's exit is %+v", e)
 			}
-			settle.Eventually(t, "the lease runs", func() bool { return !s.currentSession().leaseEnd().IsZero() })
+			settle.Eventually(t, "the lease has begun to run", func() bool { return !s.currentSession().leaseEnd().IsZero() })
 			if !server.Identity().Running() {
-				t.Error("the server did not live until the lease was over")
+				t.Error("the server ended before the lease expired")
 			}
 			if _, err := Dial(t.Context(), to); err == nil || !strings.Contains(err.Error(), "the agent lost its controller") {
-				t.Errorf("another controller while the lease runs: %v", err)
+				t.Errorf("connecting another controller before the lease expired returned: %v", err)
 			}
 			settle.Eventually(t, "the session is over", func() bool {
 				m.advance(time.Minute)
@@ -152,22 +152,22 @@ func TestEndsServersOfALostController(t *testing.T) {
 			})
 			<-server.Exited()
 			if e := server.Exit(); e.Signal != "killed" {
-				t.Errorf("the server ended by %v", e)
+				t.Errorf("the server's exit is %v, want an end by SIGKILL", e)
 			}
 			if _, err := os.Stat(claim.Path()); err != nil {
-				t.Errorf("the data folder is gone: %v", err)
+				t.Errorf("the data folder was removed: %v", err)
 			}
 			dialled(t, to)
 			if _, err := os.Stat(claim.Path()); !os.IsNotExist(err) {
-				t.Errorf("the data of the lost session is there in the next one: %v", err)
+				t.Errorf("the data of the lost session still exists in the next session: %v", err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "removed %s, the data that") }) {
-				t.Errorf("said %q", said)
+				t.Errorf("the agent reported %q", said)
 			}
 			if len(said) < 3 || !strings.Contains(said[1], "is lost") {
-				t.Errorf("said %q", said)
+				t.Errorf("the agent reported %q", said)
 			}
 		})
 	}
@@ -192,11 +192,11 @@ func TestClosingASessionEndsItsProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Identity().Running() {
-		t.Error("the process is left")
+		t.Error("the process is still running after the session")
 	}
 	<-p.Exited()
 	if err := r.Close(); err != nil {
-		t.Errorf("again: %v", err)
+		t.Errorf("closing the session again returned: %v", err)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestLosesAPausedAgent(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := r.Host().Describe(t.Context()); err == nil || !strings.Contains(err.Error(), "is lost") {
-		t.Errorf("then: %v", err)
+		t.Errorf("a request after the loss of the agent returned: %v", err)
 	}
 	free()
 }
@@ -276,14 +276,14 @@ func TestConvertsTimesAfterClockJumps(t *testing.T) {
 	near := func(what string, at time.Time, bound time.Duration) {
 		t.Helper()
 		if d := time.Until(at).Abs(); d > time.Minute+bound {
-			t.Errorf("%s is %v away", what, d)
+			t.Errorf("%s differs from the local time by %v", what, d)
 		}
 	}
 	look := func(want time.Duration) {
 		t.Helper()
 		o := r.Offset()
 		if (o.Ahead-want).Abs() > o.Bound || o.Bound <= 0 {
-			t.Errorf("%+v, and it is %v ahead", o, want)
+			t.Errorf("the estimate is %+v, but the agent's clock is %v ahead", o, want)
 		}
 		at, err := r.Worker().Clock(t.Context())
 		if err != nil {
@@ -298,13 +298,13 @@ func TestConvertsTimesAfterClockJumps(t *testing.T) {
 	}
 	look(time.Hour)
 	set(-time.Hour)
-	settle.Eventually(t, "the jump is seen", func() bool {
+	settle.Eventually(t, "the jump of the clock is detected", func() bool {
 		m.advance(10 * time.Second)
 		return r.Offset().Jumps > 0
 	})
 	look(-time.Hour)
 	if o := r.Offset(); (o.ChangeSinceFirst + 2*time.Hour).Abs() > time.Minute {
-		t.Errorf("moved by %v", o.ChangeSinceFirst)
+		t.Errorf("the recorded change of the clock is %v, want about -2h", o.ChangeSinceFirst)
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
@@ -329,6 +329,6 @@ func TestStreamsNeedTheSession(t *testing.T) {
 	now := s.currentSession()
 	now.endStreams(errors.New("x"))
 	if now.begin(now.token) {
-		t.Error("a session that is over takes a stream")
+		t.Error("a session that has ended accepted a stream")
 	}
 }

@@ -96,7 +96,7 @@ func TestLoadOnAMachineThatSetsItsClock(t *testing.T) {
 			job, err := w.Prepare(t.Context(), &load.Assignment{}, load.Reports{OnPhaseChange: func(m load.PhaseChange) { marked = m.At }})
 			if tt.fails {
 				if err == nil || !strings.Contains(err.Error(), "clock was set while the load was being prepared") || there.closed != maxPrepares {
-					t.Errorf("%v, %d jobs were closed", err, there.closed)
+					t.Errorf("the error is %v, and %d jobs were closed", err, there.closed)
 				}
 				return
 			}
@@ -109,7 +109,7 @@ func TestLoadOnAMachineThatSetsItsClock(t *testing.T) {
 			}
 			now, err := w.Clock(t.Context())
 			if err != nil || !now.Equal(c.time) {
-				t.Fatalf("it is %v and not %v there: %v", now, c.time, err)
+				t.Fatalf("the worker's time is %v, want %v: %v", now, c.time, err)
 			}
 			begin := now.Add(50 * time.Millisecond)
 			res, err := job.Run(t.Context(), begin)
@@ -117,7 +117,7 @@ func TestLoadOnAMachineThatSetsItsClock(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !c.time.Equal(begin) || !marked.Equal(begin) || !res.Opened.Equal(begin) {
-				t.Errorf("it was to begin at %v, began at %v and says %v and %v", begin, c.time, marked, res.Opened)
+				t.Errorf("the load should begin at %v; it began at %v and reports the start times %v and %v", begin, c.time, marked, res.Opened)
 			}
 		})
 	}

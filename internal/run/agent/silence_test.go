@@ -30,11 +30,11 @@ func TestSilenceCountsOnlyRunningTime(t *testing.T) {
 					break
 				}
 				if i > 2*ticksPerInterval {
-					t.Fatal("it does not end")
+					t.Fatal("the wait does not end")
 				}
 			}
 			if got := m.read().Sub(epoch); got != c.want {
-				t.Errorf("it ended after %v, and not %v", got, c.want)
+				t.Errorf("the wait ended after %v, want %v", got, c.want)
 			}
 		})
 	}
@@ -56,10 +56,10 @@ func TestStoppedAgentKeepsItsController(t *testing.T) {
 		select {
 		case got := <-answered:
 			if got != n {
-				t.Fatalf("%d was answered, and not %d", got, n)
+				t.Fatalf("heartbeat %d was answered, want %d", got, n)
 			}
 		case err := <-left:
-			t.Fatalf("after %d beats: %v", n, err)
+			t.Fatalf("the session ended after heartbeat %d: %v", n, err)
 		}
 	}
 	ended <- io.EOF

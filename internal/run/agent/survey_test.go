@@ -59,15 +59,15 @@ func TestRefusesSurveysOutsideItsFolder(t *testing.T) {
 	s, to := served(t, nil)
 	h := dialled(t, to).Host()
 	w := probe.PacedWrites{Sizes: []int{1}, Interval: 100 * time.Millisecond, Duration: 2 * time.Second}
-	never := func(measure.WrittenSecond) bool { t.Error("it writes"); return false }
+	never := func(measure.WrittenSecond) bool { t.Error("a rejected survey wrote data"); return false }
 	if err := h.WriteLog(t.Context(), t.TempDir(), w, never); err == nil || !strings.Contains(err.Error(), "is outside the agent's folder") {
-		t.Errorf("another folder: %v", err)
+		t.Errorf("a survey of a folder outside the agent's folder returned: %v", err)
 	}
 	if _, err := h.Limits(t.Context(), "/"); err == nil || !strings.Contains(err.Error(), "is outside the agent's folder") {
-		t.Errorf("another folder's limits: %v", err)
+		t.Errorf("the limits of a folder outside the agent's folder returned: %v", err)
 	}
 	w.Neighbor = 1 << 39
 	if err := h.WriteLog(t.Context(), string(s.folder), w, never); err == nil || !strings.Contains(err.Error(), "are free in") {
-		t.Errorf("too many writes: %v", err)
+		t.Errorf("writes that need more space than is free returned: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func victim(t *testing.T) (dir string, check func()) {
 			return err
 		})
 		if got, want := strings.Join(all, ","), ".,data,data/keep=X,f=X,log=X"; err != nil || got != strings.ReplaceAll(want, "X", secret) {
-			t.Errorf("the folder outside has %s, %v", got, err)
+			t.Errorf("the folder outside the agent's folder contains %s, %v", got, err)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestSwappedLinkIsNotFollowed(t *testing.T) {
 	<-p.Exited()
 	read.WriteString(strings.Join(p.Exit().Tail, "\n"))
 	if strings.Contains(read.String(), secret) {
-		t.Errorf("a file outside was read: %q", read.String())
+		t.Errorf("a file outside the agent's folder was read: %q", read.String())
 	}
 	unchanged()
 	if err := c.Release(ctx); err != nil {
@@ -124,7 +124,7 @@ func TestSwappedLinkIsNotFollowed(t *testing.T) {
 	}
 	unchanged()
 	if _, err := os.Lstat(c.Path()); err == nil {
-		t.Errorf("%s is left", c.Path())
+		t.Errorf("the folder %s was not removed", c.Path())
 	}
 }
 
@@ -177,7 +177,7 @@ func TestLinksSwappedConcurrently(t *testing.T) {
 		t.Skipf("names cannot be exchanged here: %v", err)
 	}
 	if strings.Contains(read.String(), secret) {
-		t.Errorf("a file outside was read: %q", read.String())
+		t.Errorf("a file outside the agent's folder was read: %q", read.String())
 	}
 	unchanged()
 	if err := c.Release(ctx); err != nil {

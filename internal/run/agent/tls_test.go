@@ -48,7 +48,7 @@ func TestRefusesControllersCertificates(t *testing.T) {
 			_ = r.Close()
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("want a sentence with %q: %v", want, err)
+			t.Errorf("want a one-line error with %q, got %v", want, err)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestRefusesAgentsCertificates(t *testing.T) {
 	} {
 		_, err := Dial(t.Context(), Target{Address: test.address, CACert: test.ca, Cert: c.Controller + ".crt", Key: c.Controller + ".key"})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("want a sentence with %q: %v", want, err)
+			t.Errorf("want a one-line error with %q, got %v", want, err)
 		}
 	}
 	if _, err := ServerTLS(c.CA, c.Controller+".crt", c.Controller+".key"); err == nil || !strings.Contains(err.Error(), "not a server certificate") {
@@ -163,7 +163,7 @@ func TestMakeCertificates(t *testing.T) {
 		"file exists": {"c"}, `""`: {""}, `"a\nb"`: {"a\nb"},
 	} {
 		if _, err := MakeCertificates(dir, hosts, time.Hour, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want a sentence with %q: %v", want, err)
+			t.Errorf("want a one-line error with %q, got %v", want, err)
 		}
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 9 {

@@ -50,12 +50,12 @@ func TestWakes(t *testing.T) {
 	slices.Sort(p50)
 	slices.Sort(p99)
 	if w.Count != 3*waitsPerRound || w.P50NS.Lowest != p50[0] || w.P50NS.Median != p50[1] || w.P50NS.Highest != p50[2] || w.P99NS.Median != p99[1] {
-		t.Errorf("%+v %+v %d, not %v %v", w.P50NS, w.P99NS, w.Count, p50, p99)
+		t.Errorf("the percentiles of %+v and %+v over %d waits are wrong, want p50 %v and p99 %v", w.P50NS, w.P99NS, w.Count, p50, p99)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := measureWakeups(ctx, p, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("the error after a cancellation is %v", err)
 	}
 }
 
@@ -65,13 +65,13 @@ func TestWaitsAreSpread(t *testing.T) {
 	for i := range waitsPerRound {
 		w := waitLength(i)
 		if w < shortestWait || w >= longestWait {
-			t.Fatalf("the wait %d is of %d ns", i, w)
+			t.Fatalf("wait %d lasts %d ns, which is outside the limits", i, w)
 		}
 		counts[10*(w-shortestWait)/(longestWait-shortestWait)]++
 	}
 	for i, n := range counts {
 		if n < 95 || n > 105 {
-			t.Errorf("the %d. tenth has %d of %d", i+1, n, waitsPerRound)
+			t.Errorf("interval %d of ten contains %d of the %d waits", i+1, n, waitsPerRound)
 		}
 	}
 }

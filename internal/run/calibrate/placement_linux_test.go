@@ -41,10 +41,10 @@ func TestBind(t *testing.T) {
 		one, ours := on(c.Process.Pid), on(os.Getpid())
 		undo()
 		if one.Count() != 1 || ours.Count() != 1 || (one == ours) != together {
-			t.Errorf("together %t: they are on %d and %d processors, the same: %t", together, one.Count(), ours.Count(), one == ours)
+			t.Errorf("together %t: the processes are on %d and %d processors, on the same one: %t", together, one.Count(), ours.Count(), one == ours)
 		}
 		if now, its := on(os.Getpid()), on(c.Process.Pid); now != had || its != had {
-			t.Error("their processors differ from the original ones")
+			t.Error("the processors of the two processes were not restored")
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestMemberOfTwoProcesses(t *testing.T) {
 	}
 	ended := awaitEnd(t, c, 0)
 	if len(ended) != 2 || ended[0].name != "m1-etcd" || ended[1].name != "m1" || ended[0].Exit().Signal != "killed" || ended[1].Exit().Signal != "killed" {
-		t.Errorf("ended %+v", ended)
+		t.Errorf("the member's processes that ended are %+v", ended)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestProxyThatEndsAtStart(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if left := claims(t, dir); len(left) > 0 {
-		t.Errorf("left %s", left)
+		t.Errorf("the failed start left %s", left)
 	}
 }
 
@@ -115,14 +115,14 @@ func TestPlaygroundOfTwoProcesses(t *testing.T) {
 	if err := syscall.Kill(found.Members[0].Process.PID, syscall.SIGKILL); err != nil { // only the proxy
 		t.Fatal(err)
 	}
-	settle.Eventually(t, "the proxy to end", func() bool { return !found.Members[0].Running() })
+	settle.Eventually(t, "the proxy has exited", func() bool { return !found.Members[0].Running() })
 	stopped, err := Down(t.Context(), dir)
 	if err != nil || !slices.Equal(stopped.StoppedMembers, []string{"m1"}) {
-		t.Errorf("stopped %+v, %v", stopped, err)
+		t.Errorf("Down returned %+v, %v", stopped, err)
 	}
 	for _, process := range found.Members[0].processes() {
 		if process.Running() {
-			t.Errorf("process %d lives on", process.PID)
+			t.Errorf("process %d is still running", process.PID)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func killedOwner(t *testing.T, dir, hosts string, meanwhile ...func()) (member h
 	var has owned
 	line, _ := bufio.NewReader(out).ReadBytes('\n')
 	if err := json.Unmarshal(line, &has); err != nil {
-		t.Fatalf("the owner said %q", line)
+		t.Fatalf("the owner printed %q", line)
 	}
 	for _, f := range meanwhile {
 		f()
@@ -163,7 +163,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := CheckReady(&status); err != nil {
-		t.Fatalf("started and not ready: %v", err)
+		t.Fatalf("the cluster has started but is not ready: %v", err)
 	}
 	if !strings.HasPrefix(status.Version, "3.") {
 		t.Errorf("version %q", status.Version)
@@ -172,7 +172,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	leader := status.Leader()
 	for i, m := range c.Members() {
 		if m.ID == 0 || m.ID != status.Members[i].ID || m.Name != status.Members[i].Name || m.Endpoint != c.Access().Endpoints[i] {
-			t.Errorf("member %+v is not the status's %+v", m, status.Members[i])
+			t.Errorf("member %+v differs from the member in the status, %+v", m, status.Members[i])
 		}
 		if _, err := os.Stat(m.DataDir); err != nil {
 			t.Error(err)
@@ -198,7 +198,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	}
 	i := slices.IndexFunc(c.Members(), func(m Member) bool { return m.Name == leader.Name })
 	if e := awaitEnd(t, c, i)[0].Exit(); e.Signal != "killed" || e.At.IsZero() {
-		t.Errorf("exit %+v", e)
+		t.Errorf("the member's exit is %+v", e)
 	}
 	settle.Eventually(t, "another member leads", func() bool {
 		s, err := c.Status(t.Context())
@@ -213,15 +213,15 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	}
 	for _, id := range processes {
 		if id.Running() {
-			t.Errorf("process %d is left", id.PID)
+			t.Errorf("process %d is still running", id.PID)
 		}
 	}
 	if _, err := os.Stat(c.Dirs()[0]); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the data folder is left: %v", err)
+		t.Errorf("the data folder was not removed: %v", err)
 	}
 	for _, m := range c.Members() {
 		if info, err := os.Stat(m.LogFile); err != nil || info.Size() == 0 {
-			t.Errorf("the log of %s is gone: %v", m.Name, err)
+			t.Errorf("the log of %s is missing or empty: %v", m.Name, err)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func TestUnexpectedExitIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := awaitEnd(t, c, 0)[0].Exit(); c.AllRunning() || e.Signal != "killed" || len(e.Tail) == 0 {
-		t.Errorf("exit %+v, all members run: %v", e, c.AllRunning())
+		t.Errorf("the member's exit is %+v; all members are running: %v", e, c.AllRunning())
 	}
 }
 
@@ -246,7 +246,7 @@ func TestPausedMemberIsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := awaitEnd(t, c, 0)[0].Exit(); e.Code != 0 || e.Signal != "" {
-		t.Errorf("the member did not end in good order: %+v", e)
+		t.Errorf("the member did not exit cleanly: %+v", e)
 	}
 	if err := c.Stop(t.Context()); err != nil {
 		t.Errorf("stopping a stopped cluster: %v", err)
@@ -258,20 +258,20 @@ func TestKilledOwnerLeavesNoMemberAndItsDataIsRemoved(t *testing.T) {
 	live := start(t, Spec{Members: 1, Dir: root})
 	member, dirs := killedOwner(t, filepath.Join(root, "run", "data"), "", func() {
 		if removed, err := host.CleanOrphans(root, host.OrphanDepth); err != nil || len(removed) != 0 {
-			t.Fatalf("the data of living owners was removed: %v, %v", removed, err)
+			t.Fatalf("the data of running owners was removed: %v, %v", removed, err)
 		}
 	})
 	dataDir := dirs[0]
 	settle.Eventually(t, "the member is gone", func() bool { return !member.Running() })
 	removed, err := host.CleanOrphans(root, host.OrphanDepth)
 	if err != nil || len(removed) != 1 || removed[0].Path != dataDir {
-		t.Errorf("removed %v, not %s: %v", removed, dataDir, err)
+		t.Errorf("CleanOrphans removed %v, want %s: %v", removed, dataDir, err)
 	}
 	if _, err := os.Stat(dataDir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the orphan is left: %v", err)
+		t.Errorf("the orphaned folder was not removed: %v", err)
 	}
 	if _, err := os.Stat(live.Members()[0].DataDir); err != nil {
-		t.Errorf("a living cluster's data is gone: %v", err)
+		t.Errorf("the data of a running cluster was removed: %v", err)
 	}
 }
 
@@ -283,18 +283,18 @@ func TestMemberExitDuringStartIsOneSentence(t *testing.T) {
 	}
 	_, err := Start(t.Context(), etcd.New(), Spec{Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 2, Dir: dir, Exec: script})
 	if err == nil {
-		t.Fatal("it started")
+		t.Fatal("the cluster started, want a failure")
 	}
 	for _, want := range []string{"the etcd cluster did not start", "(exit status 3)", "first | the disk is on fire", filepath.Join(dir, "logs")} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
+			t.Errorf("the error %q does not contain %q", err, want)
 		}
 	}
 	if strings.Contains(err.Error(), "\n") {
 		t.Errorf("%q has several lines", err)
 	}
 	if left := claims(t, dir); len(left) != 0 {
-		t.Errorf("left: %v", left)
+		t.Errorf("the failed start left %v", left)
 	}
 }
 
@@ -330,10 +330,10 @@ func TestPortTakenMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h.asked != 2 {
-		t.Errorf("ports were asked for %d times", h.asked)
+		t.Errorf("ports were requested %d times, want 2", h.asked)
 	}
 	if got := claims(t, dir); len(got) != 1 || got[0] != c.Dirs()[0] {
-		t.Errorf("data folders: %v", got)
+		t.Errorf("the claimed data folders are %v", got)
 	}
 	if err := c.stop(context.Background(), 0); err != nil {
 		t.Fatal(err)
@@ -352,7 +352,7 @@ func TestStartIsCancelled(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if left := claims(t, dir); len(left) != 0 {
-		t.Errorf("left: %v", left)
+		t.Errorf("the failed start left %v", left)
 	}
 }
 

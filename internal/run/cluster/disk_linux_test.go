@@ -66,7 +66,7 @@ func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost i
 	select {
 	case <-enough:
 	case early := <-all:
-		t.Fatalf("the store failed a write before the power failure, with %d keys written", len(early))
+		t.Fatalf("a write failed before the power loss, after %d keys had been written", len(early))
 	}
 	for _, m := range c.Members() {
 		if err := c.Signal(ctx, m.Name, host.Kill); err != nil {
@@ -116,7 +116,7 @@ func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 		}
 		// The store may have executed the write that was in flight during the power loss.
 		if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != want && !later(string(got.Kvs[0].Value), want) {
-			t.Errorf("%s was acknowledged as %s, and is %v", key, want, got.Kvs)
+			t.Errorf("key %s was acknowledged with the value %s, but the store returns %v", key, want, got.Kvs)
 		}
 	}
 	if lost == 0 {
@@ -140,7 +140,7 @@ func TestPowerLossOfAllLosesUnsyncedWrites(t *testing.T) {
 	for key, want := range acknowledged {
 		got, err := client.Get(ctx, key)
 		if err != nil {
-			t.Logf("the store does not answer any more: %v", err)
+			t.Logf("the store does not respond after the power loss: %v", err)
 			return
 		}
 		if len(got.Kvs) == 0 || string(got.Kvs[0].Value) != want {
@@ -148,9 +148,9 @@ func TestPowerLossOfAllLosesUnsyncedWrites(t *testing.T) {
 		}
 	}
 	if missing == 0 {
-		t.Error("nothing was lost")
+		t.Error("no acknowledged write was lost, although the store does not sync")
 	}
-	t.Logf("%d of %d keys lost what was acknowledged", missing, len(acknowledged))
+	t.Logf("%d of %d keys lost their acknowledged value", missing, len(acknowledged))
 }
 
 // A cluster can be stopped in spite of a disk fault, and leaves no mount.
@@ -172,7 +172,7 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := clientOf(t, status.Leader().Endpoint) // the follower itself could not respond
-	settle.Eventually(t, "a put is done without the follower", func() bool {
+	settle.Eventually(t, "a put completes without the follower", func() bool {
 		_, err := client.Put(t.Context(), "k", "v")
 		return err == nil
 	})
@@ -189,7 +189,7 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 			t.Errorf("something is still mounted below %s", dir)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left: %v", dir, err)
+			t.Errorf("the folder %s was not removed: %v", dir, err)
 		}
 	}
 	if _, err := c.Disk("m9"); err == nil {

@@ -32,10 +32,10 @@ func refused(t *testing.T, dir string, says string) {
 	t.Helper()
 	s, err := Down(t.Context(), dir)
 	if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") || len(s.StoppedMembers)+len(s.ExitedMembers) > 0 {
-		t.Errorf("down in %s: %+v, %v", dir, s, err)
+		t.Errorf("Down in %s returned %+v, %v", dir, s, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, stateFile)); err != nil {
-		t.Errorf("the state is gone: %v", err)
+		t.Errorf("the state file was removed: %v", err)
 	}
 }
 
@@ -119,15 +119,15 @@ func TestDownEndsUnrecordedMembers(t *testing.T) {
 	p := asLeft(t, dir, 3)
 	member := bystander(t, filepath.Join(dir, "m2"), p.Mark.Env())
 	if err := checkVacant(dir); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), "1 of 3 members") {
-		t.Errorf("up while a member runs: %v", err)
+		t.Errorf("Up returned while a member was running: %v", err)
 	}
 	s, err := Down(t.Context(), dir)
 	if err != nil || strings.Join(s.StoppedMembers, ",") != "m2" || strings.Join(s.ExitedMembers, ",") != "m1,m3" {
-		t.Errorf("down: %+v, %v", s, err)
+		t.Errorf("Down returned %+v, %v", s, err)
 	}
 	<-member.Exited()
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
+		t.Errorf("the folder was not removed: %v", err)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestDownRefusesUnreachableMembers(t *testing.T) {
 	rewrite(t, p)
 	refused(t, dir, "another PID namespace")
 	if err := checkVacant(dir); !errors.Is(err, ErrAlreadyRunning) {
-		t.Errorf("up: %v", err)
+		t.Errorf("Up returned: %v", err)
 	}
 	p.Place = host.Place{Machine: "other", Boot: "other"}
 	rewrite(t, p)
@@ -158,7 +158,7 @@ func TestDownRefusesUnreachableMembers(t *testing.T) {
 	p.Place.Boot, p.Folder.Device, p.Members[0].Folder.Device = "before", 0, 0 // device numbers may change when the machine is rebooted
 	rewrite(t, p)
 	if s, err := Down(t.Context(), dir); err != nil || strings.Join(s.ExitedMembers, ",") != "m1" {
-		t.Errorf("down after a boot: %+v, %v", s, err)
+		t.Errorf("Down after a reboot returned %+v, %v", s, err)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestRefusesFolderThatOthersCanWrite(t *testing.T) {
 	}
 	p := &Playground{Dir: empty}
 	if _, err := p.create(); !errors.Is(err, ErrForeign) {
-		t.Errorf("up: %v", err)
+		t.Errorf("Up returned: %v", err)
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a folder to another user")
@@ -204,7 +204,7 @@ func TestRefusesFolderThatOthersCanWrite(t *testing.T) {
 	}
 	refused(t, dir, "belongs to another user")
 	if _, err := Load(dir); !errors.Is(err, ErrForeign) {
-		t.Errorf("status: %v", err)
+		t.Errorf("Status returned: %v", err)
 	}
 }
 
@@ -243,7 +243,7 @@ func FuzzStateFile(f *testing.F) {
 		}
 		s, err := Down(t.Context(), dir)
 		if len(s.StoppedMembers) > 0 || err == nil && !s.Existed {
-			t.Errorf("down: %+v, %v", s, err)
+			t.Errorf("Down returned %+v, %v", s, err)
 		}
 		for _, path := range []string{filepath.Join(dir, "thesis"), filepath.Join(parent, "thesis")} {
 			if _, err := os.Stat(path); err != nil {

@@ -58,7 +58,7 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 		go func() { f.Run(ctx, nil); close(ended) }()
 		synctest.Wait()
 		if c := <-led; c.Kind != LeaderElected || c.Member != 0 {
-			t.Errorf("at first %+v", c)
+			t.Errorf("the first change is %+v, want the election of member 0", c)
 		}
 		test(f, led)
 		cancel()
@@ -76,10 +76,10 @@ func TestASilentMemberDelaysNoOther(t *testing.T) {
 		w.leader.Store(1)
 		elected := time.Now()
 		if c := <-led; c.Kind != LeaderElected || c.Member != 1 || c.At.Sub(elected) > FastInterval {
-			t.Errorf("after %v comes %+v", time.Since(elected), c)
+			t.Errorf("%v after the election, the next change is %+v", time.Since(elected), c)
 		}
 		if c := <-led; c.Kind != MemberLost || c.Member != 0 || c.At.After(elected) || time.Since(c.At) < LostAfter {
-			t.Errorf("after %v comes %+v", time.Since(elected), c)
+			t.Errorf("%v after the election, the next change is %+v", time.Since(elected), c)
 		}
 	})
 }
@@ -89,24 +89,24 @@ func TestPollingIntervals(t *testing.T) {
 	run(t, w, SlowInterval, func(f *Follower, _ <-chan Change) {
 		time.Sleep(10*time.Second + SlowInterval/2)
 		if n := w.requests[1].Load(); n != 11 {
-			t.Errorf("asked %d times in 10 s", n)
+			t.Errorf("the member was polled %d times in 10 s", n)
 		}
 		for range 1000 { // a burst of wake-ups
 			f.Refresh()
 		}
 		synctest.Wait()
 		if n := w.requests[1].Load(); n != 12 {
-			t.Errorf("asked %d times after a burst of pokes", n-11)
+			t.Errorf("the member was polled %d times after a burst of wake-ups, want once", n-11)
 		}
 		time.Sleep(10 * time.Second)
 		if n := w.requests[1].Load(); n < 110 || n > 113 {
-			t.Errorf("asked %d times in the 10 s after something happened", n-12)
+			t.Errorf("the member was polled %d times in the 10 s after a wake-up", n-12)
 		}
 		time.Sleep(alertPeriod)
 		before := w.requests[1].Load()
 		time.Sleep(10 * time.Second)
 		if n := w.requests[1].Load() - before; n < 9 || n > 11 {
-			t.Errorf("asked %d times in 10 s when all was calm again", n)
+			t.Errorf("the member was polled %d times in 10 s after the alert period", n)
 		}
 	})
 }
@@ -126,13 +126,13 @@ func TestPollsSeldomWhileTheLoadProgresses(t *testing.T) {
 			done.Add(3)
 		}
 		if n := w.requests[1].Load(); n < 5 || n > 7 {
-			t.Errorf("asked %d times in 5 s in which the load was served", n)
+			t.Errorf("the member was polled %d times in 5 s in which the load completed operations", n)
 		}
 		time.Sleep(FastInterval / 2) // so that no request is sent at the beginning or end of the one-second interval below
 		before := w.requests[1].Load()
 		time.Sleep(time.Second)
 		if n := w.requests[1].Load() - before; n < 8 || n > 10 {
-			t.Errorf("asked %d times in a second in which it was not", n)
+			t.Errorf("the member was polled %d times in a second in which the load completed no operations", n)
 		}
 		cancel()
 		<-ended

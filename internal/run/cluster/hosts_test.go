@@ -86,7 +86,7 @@ func TestMembersArePlacedOnHostsInTurn(t *testing.T) {
 	for i, m := range c.Members() {
 		want := []*recorder{a, b, a}[i]
 		if m.Host != host.Host(want) || addressOf(t, m.Endpoint) != []string{"127.0.0.21", "127.0.0.22", "127.0.0.21"}[i] {
-			t.Errorf("%s is at %s", m.Name, m.Endpoint)
+			t.Errorf("member %s has the endpoint %s", m.Name, m.Endpoint)
 		}
 		if !strings.HasPrefix(m.DataDir, dirs[i%2]+"/") {
 			t.Errorf("the data of %s is in %s", m.Name, m.DataDir)
@@ -101,11 +101,11 @@ func TestMembersArePlacedOnHostsInTurn(t *testing.T) {
 			}
 		}
 		if s, err := m.Host.Sample(t.Context(), []int{m.PID}, false); err != nil || !s.Processes[0].OK {
-			t.Errorf("%s cannot be seen on its host: %+v, %v", m.Name, s, err)
+			t.Errorf("the host of %s has no sample of it: %+v, %v", m.Name, s, err)
 		}
 	}
 	if len(a.started) != 2 || len(b.started) != 1 || len(marks) != 2 {
-		t.Errorf("started %d and %d members, with the marks %v", len(a.started), len(b.started), marks)
+		t.Errorf("the hosts started %d and %d members, with the marks %v", len(a.started), len(b.started), marks)
 	}
 	if f, err := c.Fsync(t.Context(), 3); err != nil || len(f) != 2 || f[0].Count != 3 {
 		t.Errorf("fdatasync on two machines: %+v, %v", f, err)
@@ -126,13 +126,13 @@ func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
 		}
 	}
 	if e := awaitEnd(t, c, 1)[0].Exit(); e.Signal != "killed" {
-		t.Errorf("exit %+v", e)
+		t.Errorf("the member's exit is %+v, want an end by SIGKILL", e)
 	}
 	if len(a.signals) != 0 || !slices.Equal(b.signals["m2.log"], []host.Signal{host.Pause, host.Resume, host.Kill}) {
-		t.Errorf("sent %v and %v", a.signals, b.signals)
+		t.Errorf("the signals on the two hosts were %v and %v", a.signals, b.signals)
 	}
 	if c.AllRunning() {
-		t.Error("the cluster lost a member and is whole")
+		t.Error("AllRunning is true although a member was killed")
 	}
 	settle.Eventually(t, "the members on the other host have a leader", func() bool {
 		s, err := c.Status(t.Context())
@@ -143,12 +143,12 @@ func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
 	}
 	for _, name := range []string{"m1.log", "m3.log"} {
 		if len(a.signals[name]) == 0 || a.signals[name][0] != host.Terminate {
-			t.Errorf("%s was sent %v", name, a.signals[name])
+			t.Errorf("the signals to the member with the log %s were %v", name, a.signals[name])
 		}
 	}
 	for _, dir := range c.Dirs() {
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left: %v", dir, err)
+			t.Errorf("the folder %s was not removed: %v", dir, err)
 		}
 	}
 	for _, m := range c.Members() {
@@ -167,12 +167,12 @@ func TestKilledClusterLeavesNoDataOnAnyHost(t *testing.T) {
 	}
 	for _, dir := range c.Dirs() {
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is left: %v", dir, err)
+			t.Errorf("the folder %s was not removed: %v", dir, err)
 		}
 	}
 	for _, id := range processes {
 		if id.Running() {
-			t.Errorf("process %d is left", id.PID)
+			t.Errorf("process %d is still running", id.PID)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestStartThatFailsOnOneHost(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if left := claims(t, dir); len(left) > 0 || len(a.started) > 0 {
-		t.Errorf("left %v, started %v", left, a.started)
+		t.Errorf("the failed start left %v and started %v", left, a.started)
 	}
 }
 
@@ -207,6 +207,6 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 	removed, err := host.CleanOrphans(root, host.OrphanDepth)
 	slices.Sort(dirs)
 	if err != nil || !slices.EqualFunc(removed, dirs, func(o host.Orphan, dir string) bool { return o.Path == dir }) {
-		t.Errorf("removed %q, not %q: %v", removed, dirs, err)
+		t.Errorf("CleanOrphans removed %q, want %q: %v", removed, dirs, err)
 	}
 }

@@ -102,7 +102,7 @@ func TestMemberStartsAgainInItsNetwork(t *testing.T) {
 		addresses[address] = true
 	}
 	if len(addresses) != 3 {
-		t.Errorf("the members are at %v", addresses)
+		t.Errorf("the members have the addresses %v, want three", addresses)
 	}
 	if err := c.Stop(t.Context()); err != nil {
 		t.Error(err)

@@ -30,7 +30,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 		t.Error(err)
 	}
 	if _, _, err := Up(t.Context(), local, etcd.New(), Spec{Members: 3, Dir: dir}, time.Unix(2, 0)); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), p.Members[0].Endpoint) {
-		t.Errorf("a second up: %v", err)
+		t.Errorf("a second call of Up returned: %v", err)
 	}
 
 	loaded, err := Load(dir)
@@ -62,16 +62,16 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 		t.Errorf("down: %+v", down)
 	}
 	if runningOf(loaded) != 0 {
-		t.Error("members are left")
+		t.Error("members are still running after Down")
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
+		t.Errorf("the folder was not removed: %v", err)
 	}
 	if down, err := Down(t.Context(), dir); err != nil || down.Existed {
-		t.Errorf("a second down: %+v, %v", down, err)
+		t.Errorf("a second call of Down returned %+v, %v", down, err)
 	}
 	if _, err := Load(dir); !errors.Is(err, ErrNoPlayground) {
-		t.Errorf("after down: %v", err)
+		t.Errorf("Load after Down returned: %v", err)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestPlaygroundNeverKillsAReusedNumber(t *testing.T) {
 	p.Members[0].Process = self
 	rewrite(t, p)
 	if _, _, err := Up(t.Context(), host.NewLocal(nil, nil), etcd.New(), Spec{Members: 1, Dir: dir}, time.Unix(1, 0)); !errors.Is(err, ErrAlreadyRunning) || !strings.Contains(err.Error(), "none of its members is running") {
-		t.Errorf("up on the remains of another cluster: %v", err)
+		t.Errorf("Up in the folder of another cluster's remains returned: %v", err)
 	}
 	down, err := Down(t.Context(), dir)
 	if err != nil || strings.Join(down.ExitedMembers, ",") != "m1" || len(down.StoppedMembers) != 0 {
@@ -169,7 +169,7 @@ func TestPlaygroundThatDoesNotStartLeavesNothing(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
+		t.Errorf("the folder was not removed: %v", err)
 	}
 }
 

@@ -42,14 +42,14 @@ func (b *bed) want(got []Change, want ...Change) {
 		got[i].Since, got[i].Err = time.Time{}, nil
 	}
 	if !slices.Equal(got, want) {
-		b.t.Errorf("the changes are %+v and not %+v", got, want)
+		b.t.Errorf("the changes are %+v, want %+v", got, want)
 	}
 }
 
 func (b *bed) leads(want int, term uint64) {
 	b.t.Helper()
 	if i, at := b.Leader(); i != want || at != term {
-		b.t.Errorf("member %d leads at %d, and not %d at %d", i, at, want, term)
+		b.t.Errorf("member %d is leader in term %d, want member %d in term %d", i, at, want, term)
 	}
 }
 
@@ -87,12 +87,12 @@ func TestFollowsElectionWhileLeaderIsPaused(t *testing.T) {
 	b.want(b.silent(1000*time.Millisecond, 0))
 	elected := b.answer(1100*time.Millisecond, 2, follows(3, 5, 2))
 	if len(elected) != 1 || !elected[0].Since.Equal(b.timeAt(-10*time.Millisecond)) {
-		t.Errorf("the leader before was confirmed at the beginning for the last time: %+v", elected)
+		t.Errorf("the election's Since should be the last confirmation of the previous leader: %+v", elected)
 	}
 	b.want(elected, Change{Kind: LeaderElected, Member: 1, Term: 5, PreviousTerm: 4, At: b.timeAt(1100 * time.Millisecond)})
 	b.leads(1, 5)
 	if got := b.Followers(); !slices.Equal(got, []int{2}) {
-		t.Errorf("the followers that answer are %v", got)
+		t.Errorf("the followers that respond are %v", got)
 	}
 	b.want(b.silent(1500*time.Millisecond, 0))
 	b.want(b.silent(2500*time.Millisecond, 0), Change{Kind: MemberLost, Member: 0, At: b.timeAt(0)})
@@ -127,7 +127,7 @@ func TestMemberIsLostAfterSilence(t *testing.T) {
 	b.want(b.Update(2, at, at, gone), Change{Kind: MemberLost, Member: 2, At: at})
 	b.want(b.Update(2, at, at, gone))
 	if got := b.Followers(); !slices.Equal(got, []int{1, 2}) {
-		t.Errorf("without an election the followers stay: %v", got)
+		t.Errorf("the followers changed without an election: %v", got)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestUnavailableMemberIsNotLost(t *testing.T) {
 		b.want(b.answer(time.Duration(d)*time.Second, 1, store.Member{}))
 	}
 	if m := b.Members()[1]; m.ID != 2 || m.Role != kv.UnknownRole || m.Err != nil {
-		t.Errorf("it is %+v", m)
+		t.Errorf("the unavailable member is %+v", m)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestTheHighestTermCounts(t *testing.T) {
 			highest = max(highest, term)
 			for _, c := range b.answer(time.Duration(k)*time.Millisecond, i, m) {
 				if c.Kind != LeaderElected || c.Term <= before || c.PreviousTerm != before {
-					t.Fatalf("after term %d comes %+v", before, c)
+					t.Fatalf("the change after term %d is %+v", before, c)
 				}
 				before = c.Term
 			}

@@ -42,9 +42,9 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ended := awaitEnd(t, c, slices.IndexFunc(c.Members(), func(m Member) bool { return m.Name == lost })); len(ended) != 2 || ended[0].Exit().Signal != "killed" || ended[1].Exit().Signal != "killed" {
-		t.Errorf("ended %+v", ended)
+		t.Errorf("the two processes of the killed member are %+v", ended)
 	}
-	settle.Eventually(t, "another leader", func() bool {
+	settle.Eventually(t, "another member leads", func() bool {
 		status, err := c.Status(t.Context())
 		return err == nil && status.Leader() != nil && status.Leader().Name != lost
 	})

@@ -176,16 +176,16 @@ func TestEachFaultIsInjectedOnTimeAndHealed(t *testing.T) {
 	done, events := s.injectFaults(t, "kill leader at 2s for 3s every 10s repeat 2, terminate follower at 30s for 1s, pause m1 at 40s for 2s, restart leader at 50s", time.Minute)
 	want := []string{"SIGKILL m1", "start m1", "SIGKILL m2", "start m2", "SIGTERM m1", "start m1", "SIGSTOP m1", "SIGCONT m1", "SIGTERM m3", "start m3"}
 	if !slices.Equal(s.actions, want) {
-		t.Errorf("done was %q, not %q", s.actions, want)
+		t.Errorf("the actions were %q, want %q", s.actions, want)
 	}
 	for i, times := range [][3]float64{{2, 5, 6}, {12, 15, 16}, {30, 31, 32}, {40, 42, 42}, {50, 50, 51}} {
 		f := done[i]
 		if f.Failure != "" || *f.BeganAt != times[0] || *f.HealedAt != times[1] || *f.RecoveredAt < times[2] || *f.RecoveredAt > times[2]+statusInterval.Seconds() {
-			t.Errorf("fault %d: %+v began %g, healed %g, ready %g, not %v", i+1, f, *f.BeganAt, *f.HealedAt, *f.RecoveredAt, times)
+			t.Errorf("fault %d: %+v began at %g, was healed at %g and had recovered at %g, want %v", i+1, f, *f.BeganAt, *f.HealedAt, *f.RecoveredAt, times)
 		}
 	}
 	if len(events) != 3*len(done) {
-		t.Errorf("there are %d events", len(events))
+		t.Errorf("%d events were recorded, want three for each fault", len(events))
 	}
 }
 
@@ -209,7 +209,7 @@ func TestFaultsOfDisks(t *testing.T) {
 		"SIGKILL m1", "SIGKILL m2", "SIGKILL m3", "start m1", "start m2", "start m3",
 	}
 	if !slices.Equal(s.actions, want) {
-		t.Errorf("done was %q, not %q", s.actions, want)
+		t.Errorf("the actions were %q, want %q", s.actions, want)
 	}
 	for i, f := range done {
 		if f.Failure != "" || f.RecoveredAt == nil {
@@ -217,7 +217,7 @@ func TestFaultsOfDisks(t *testing.T) {
 		}
 	}
 	if f := done[3]; f.Member != record.AllMembers || f.Role != "" || f.LostFiles != 6 || *f.EndedAt != 30 || *f.HealedAt != 32 {
-		t.Errorf("the power loss: %+v", f)
+		t.Errorf("the power loss was recorded as %+v", f)
 	}
 }
 
@@ -235,13 +235,13 @@ func TestPowerLossesAfterAcknowledgedWrites(t *testing.T) {
 		"SIGSTOP m1", "disk m1 0s false false lying", "SIGCONT m1", "SIGKILL m1", "power m1", "disk m1 0s false false", "start m1",
 	}
 	if !slices.Equal(s.actions, want) {
-		t.Errorf("done was %q, not %q", s.actions, want)
+		t.Errorf("the actions were %q, want %q", s.actions, want)
 	}
 	if f := done[1]; f.Failure != "" || *f.BeganAt != 20 || *f.EndedAt != 25 || *f.HealedAt != 25 || f.LostFiles != 6 {
-		t.Errorf("of disks that lied it says %+v", f)
+		t.Errorf("the fault of the lying disks was recorded as %+v", f)
 	}
 	if f := done[2]; !strings.Contains(f.Failure, "cut short") || *f.HealedAt != 60 || f.LostFiles != 2 {
-		t.Errorf("of a load that ended before it says %+v", f)
+		t.Errorf("the fault that the end of the load cut short was recorded as %+v", f)
 	}
 	if e := events[0]; e.Kind != record.FaultStep || e.Text != "the data of all members was written to their disks; this suspended each member for at most 0 s (fault 1)" {
 		t.Errorf("the first event is %+v", e)
@@ -264,7 +264,7 @@ func TestFaultsOfLinks(t *testing.T) {
 		s := &simulated{}
 		done, _ := s.injectFaults(t, fault+" at 2s for 3s", time.Minute)
 		if !slices.Equal(s.actions, []string{want, "links"}) {
-			t.Errorf("%s: done was %q, not %q", fault, s.actions, want)
+			t.Errorf("%s: the actions were %q, want %q", fault, s.actions, want)
 		}
 		if f := done[0]; f.Failure != "" || *f.BeganAt != 2 || *f.HealedAt != 5 || f.Description != fault+" for 3s" {
 			t.Errorf("%s: %+v", fault, f)
@@ -285,10 +285,10 @@ func TestPartsOfLargerClusters(t *testing.T) {
 	} {
 		o := &injection{members: []string{"c"}, allMembers: c.all}
 		if got := linksBetweenHalves(o); !slices.Equal(got, c.halves) {
-			t.Errorf("%v are split at %v", c.all, got)
+			t.Errorf("the links between the halves of %v are %v", c.all, got)
 		}
 		if got := linksBetweenOtherHalves(o); !slices.Equal(got, c.others) {
-			t.Errorf("of %v those besides c are split at %v", c.all, got)
+			t.Errorf("the links between the halves of %v without c are %v", c.all, got)
 		}
 	}
 }
@@ -310,10 +310,10 @@ func TestFaultsAreHealedAfterErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			done, _ := c.s.injectFaults(t, c.faults, c.window)
 			if !slices.Equal(c.s.actions, c.want) {
-				t.Errorf("done was %q, not %q", c.s.actions, c.want)
+				t.Errorf("the actions were %q, want %q", c.s.actions, c.want)
 			}
 			if (done[0].Failure == "") != (c.wantError == "") || !strings.Contains(done[0].Failure, c.wantError) {
-				t.Errorf("it says %q", done[0].Failure)
+				t.Errorf("the fault's failure is %q", done[0].Failure)
 			}
 		})
 	}

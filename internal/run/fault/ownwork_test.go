@@ -115,19 +115,19 @@ func TestALearnerJoinsAndLeaves(t *testing.T) {
 	const at = " at e1 e2 e3"
 	want := []string{"add m4" + at, "start m4", "promote m4" + at, "dismiss m4" + at, "end m4"}
 	if f := done[0]; !slices.Equal(s.actions, want) || f.Failure != "" || *f.BeganAt != 1 || *f.HealedAt != 6 {
-		t.Errorf("done was %q, not %q: %+v", s.actions, want, f)
+		t.Errorf("the actions were %q, want %q; the fault is %+v", s.actions, want, f)
 	}
 	texts := ""
 	for _, e := range events {
 		texts += e.Text + "; "
 	}
 	if !strings.Contains(texts, "m4 joined as a learner (fault 1); m4 caught up and has a vote (fault 1); m1, m2, m3 were separated from the additional member again (fault 1)") {
-		t.Errorf("the events say %q", texts)
+		t.Errorf("the texts of the events are %q", texts)
 	}
 	s = &simulated{failingStarts: 1}
 	done, _ = s.injectFaults(t, "add-learner at 1s for 5s", time.Minute)
 	if f := done[0]; !slices.Equal(s.actions, []string{"add m4" + at, "dismiss m4" + at, "end m4"}) || f.Failure != "no" || f.HealedAt == nil {
-		t.Errorf("done was %q: %+v", s.actions, f)
+		t.Errorf("the actions were %q; the fault is %+v", s.actions, f)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestStoreOperations(t *testing.T) {
 		"auth-switch of 2 at e1 e2 e3", "undo auth-switch of 2 at e1 e2 e3",
 	}
 	if !slices.Equal(s.actions, want) {
-		t.Errorf("done was %q, not %q", s.actions, want)
+		t.Errorf("the actions were %q, want %q", s.actions, want)
 	}
 	for i, members := range []string{"m2", "all", "all", "m2", "m1", "all", "all"} {
 		if f := done[i]; f.Failure != "" || f.RecoveredAt == nil || f.Member != members || f.EndedAt != nil {
@@ -157,7 +157,7 @@ func TestStoreOperations(t *testing.T) {
 		}
 	}
 	if text := events[1].Text; text != "m2 was made the leader (fault 1)" {
-		t.Errorf("an event says %q", text)
+		t.Errorf("the text of an event is %q", text)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestRollingAndReplaced(t *testing.T) {
 		"SIGTERM m1", "m1 from 3.9.5", "start m1", "SIGTERM m2", "m2 from 3.9.5", "start m2", "SIGTERM m3", "m3 from 3.9.5", "start m3",
 	}
 	if !slices.Equal(s.actions, want) {
-		t.Errorf("done was %q, not %q", s.actions, want)
+		t.Errorf("the actions were %q, want %q", s.actions, want)
 	}
 	for i, f := range done {
 		if f.Failure != "" || f.RecoveredAt == nil {
@@ -184,7 +184,7 @@ func TestRollingAndReplaced(t *testing.T) {
 		}
 	}
 	if steps != 6 {
-		t.Errorf("%d members were stepped through, not twice three", steps)
+		t.Errorf("%d steps were recorded, want three for each rolling fault", steps)
 	}
 }
 
@@ -206,13 +206,13 @@ func TestStoreOperationsThatFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			done, events := c.s.injectFaults(t, c.faults, c.window)
 			if !done[0].Injected() && slices.ContainsFunc(events, func(e record.Event) bool { return e.Kind == record.FaultHealed }) {
-				t.Error("it is said to be healed, and was not done")
+				t.Error("a fault that was not injected has an event that it was healed")
 			}
 			if !slices.Equal(c.s.actions, c.want) {
-				t.Errorf("done was %q, not %q", c.s.actions, c.want)
+				t.Errorf("the actions were %q, want %q", c.s.actions, c.want)
 			}
 			if !strings.Contains(done[0].Failure, c.says) || done[0].Failure == "" {
-				t.Errorf("it says %q", done[0].Failure)
+				t.Errorf("the fault's failure is %q", done[0].Failure)
 			}
 		})
 	}
@@ -224,6 +224,6 @@ func TestRandomMemberComesFromTheSeed(t *testing.T) {
 	first.injectFaults(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)
 	second.injectFaults(t, "random any of kill/pause at 1s for 1s every 5s repeat 8", time.Minute)
 	if !slices.Equal(first.actions, second.actions) || len(first.actions) != 16 {
-		t.Errorf("once %q, and once %q", first.actions, second.actions)
+		t.Errorf("the actions with the same seed were %q and %q", first.actions, second.actions)
 	}
 }

@@ -21,7 +21,7 @@ type Names struct {
 	// application.
 	Application string `json:"application,omitempty"`
 	// Prefixes contains the beginnings of further names that match, such as the name of a lock.
-	Prefixes []string `json:"beside,omitempty"`
+	Prefixes []string `json:"prefixes,omitempty"`
 }
 
 // validNames reports whether names that were read from a marker may describe the keys of a load.

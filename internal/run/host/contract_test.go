@@ -35,10 +35,10 @@ func TestLocalAtAnAddress(t *testing.T) {
 	}
 	defer l.Release()
 	if l.Address != "127.0.0.9" {
-		t.Errorf("ports at %s", l.Address)
+		t.Errorf("the ports were leased at %s, want 127.0.0.9", l.Address)
 	}
 	if _, err := host.NewLocal(nil, nil).WithAddress("192.0.2.1").Ports(t.Context(), 1); err == nil {
-		t.Error("ports at the address of another machine")
+		t.Error("ports were leased at the address of another machine")
 	}
 }
 

@@ -20,7 +20,7 @@ func TestProcessesHaveACleanEnvironment(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	p, err := NewLocal(nil, nil).Start(t.Context(), Command{Path: "/usr/bin/env", Env: []string{"GIVEN=1"}, Dir: t.TempDir(), LogFile: log})
 	if err != nil {
-		t.Skipf("there is no env to be run here: %v", err)
+		t.Skipf("the program env is not available: %v", err)
 	}
 	<-p.Exited()
 	b, err := os.ReadFile(log)
@@ -34,6 +34,6 @@ func TestProcessesHaveACleanEnvironment(t *testing.T) {
 	}
 	slices.Sort(names)
 	if want := []string{"GIVEN", "HOME", "JAVA_HOME", "PATH", "TMPDIR"}; !slices.Equal(names, want) {
-		t.Errorf("it has %q, not %q", names, want)
+		t.Errorf("the process has the variables %q, want %q", names, want)
 	}
 }

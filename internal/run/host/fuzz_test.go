@@ -29,10 +29,10 @@ func FuzzOwnerFile(f *testing.F) {
 		}
 		removed, err := CleanOrphans(root, OrphanDepth)
 		if exists(dir) == (len(removed) == 1) {
-			t.Errorf("removed %v, %v, and the folder is there: %v", removed, err, exists(dir))
+			t.Errorf("CleanOrphans reported the removals %v (%v), but the folder exists: %v", removed, err, exists(dir))
 		}
 		if !exists(sibling) {
-			t.Error("a file next to the folder is gone")
+			t.Error("a file next to the folder was removed")
 		}
 	})
 }

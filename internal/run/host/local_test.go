@@ -81,7 +81,7 @@ func TestChildDoesNotOutliveAKilledParent(t *testing.T) {
 	}
 	var pid int
 	if _, err := fmt.Sscan(line, &pid); err != nil {
-		t.Fatalf("the parent said %q", line)
+		t.Fatalf("the parent printed %q", line)
 	}
 	child, err := Identify(pid)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestLifelineEndsWithUs(t *testing.T) {
 	}
 	defer closeLog()
 	if last := cmd.Env[len(cmd.Env)-1]; last != "PARENT=stdin" {
-		t.Errorf("the last of the environment is %q", last)
+		t.Errorf("the last variable of the environment is %q", last)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -121,19 +121,19 @@ func TestDetachedProcessIsRecognized(t *testing.T) {
 	p := start(t, Command{Path: "/bin/sleep", Args: []string{"1000"}, Detach: true})
 	id := p.Identity()
 	if !id.Running() {
-		t.Errorf("%+v does not run", id)
+		t.Errorf("the process %+v is not running", id)
 	}
 	other := id
 	other.Start += "1"
 	if other.Running() {
-		t.Error("another start time is taken for the same process")
+		t.Error("an identity with another start time is accepted as the same process")
 	}
 	if err := p.Signal(context.Background(), Kill); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the exit", p.Exited())
+	waitFor(t, "the exit of the process", p.Exited())
 	if id.Running() {
-		t.Error("an ended process still runs")
+		t.Error("a process that has exited is reported as running")
 	}
 }
 
@@ -161,7 +161,7 @@ func TestPortsAreFreeAndNotShared(t *testing.T) {
 	}
 	defer second.Release()
 	if first.Address == second.Address && first.Ports[0] == second.Ports[0] {
-		t.Errorf("two leases of %s:%d", first.Address, first.Ports[0])
+		t.Errorf("the port %s:%d was leased twice", first.Address, first.Ports[0])
 	}
 	for _, lease := range []*Lease{first, second} {
 		if len(lease.Ports) != 12 {
@@ -175,7 +175,7 @@ func TestPortsAreFreeAndNotShared(t *testing.T) {
 	}
 	for _, count := range []int{0, -1, blockSize} {
 		if _, err := l.Ports(t.Context(), count); err == nil {
-			t.Errorf("%d ports were leased", count)
+			t.Errorf("a lease of %d ports succeeded, want an error", count)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestTailOfALongLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := NewLocal(nil, nil).tail(log, 5); err != nil || strings.Join(got, ",") != "one,two" {
-		t.Errorf("tail %q, %v", got, err)
+		t.Errorf("the tail of the log is %q, %v", got, err)
 	}
 }
 
@@ -210,10 +210,10 @@ func TestEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("%v are left, %v", left, err)
+		t.Errorf("the folder still contains %v, %v", left, err)
 	}
 	if _, err := os.Stat(other); err != nil {
-		t.Errorf("a link's target: %v", err)
+		t.Errorf("the target of a link was removed: %v", err)
 	}
 	if err := NewLocal(nil, nil).Empty(t.Context(), filepath.Join(dir, "nothing")); err == nil {
 		t.Error("a missing folder was emptied")

@@ -59,7 +59,7 @@ func FuzzLines(f *testing.F) {
 		for _, piece := range [][]byte{text[:cut], text[cut:]} {
 			s.add(piece, func(line []byte) { got = append(got, string(line)) })
 			if cap(s.part) > 4*maxLine {
-				t.Fatalf("%d bytes are kept of a line", cap(s.part))
+				t.Fatalf("the splitter keeps %d bytes of a line", cap(s.part))
 			}
 		}
 		if !slices.Equal(got, want(text)) {
@@ -136,34 +136,34 @@ func TestLogsAreFollowed(t *testing.T) {
 	a, b := logFile{t, filepath.Join(dir, "a.log")}, logFile{t, filepath.Join(dir, "b.log")}
 	a.write("before\nhalf of ")
 	l := followLogs(t, a, b)
-	check(t, "nothing new", lines(t, l))
+	check(t, "lines before the first write", lines(t, l))
 	a.write("a line\nnew")
-	check(t, "the half line's end and a half line", lines(t, l))
+	check(t, "lines after the end of a partial line and another partial line", lines(t, l))
 	a.write(" line\nand one\n")
 	b.write("from the beginning\n")
-	check(t, "two logs", lines(t, l), "0 new line", "0 and one", "1 from the beginning")
-	check(t, "nothing twice", lines(t, l))
+	check(t, "lines of two logs", lines(t, l), "0 new line", "0 and one", "1 from the beginning")
+	check(t, "lines of a repeated read", lines(t, l))
 
 	a.write("last of the old\n")
 	if err := os.Rename(a.path, a.path+".1"); err != nil {
 		t.Fatal(err)
 	}
 	a.write("first of the new\n")
-	check(t, "rotated", lines(t, l), "0 last of the old", "0 first of the new")
+	check(t, "lines after a rotation", lines(t, l), "0 last of the old", "0 first of the new")
 	a.write("second\n")
-	check(t, "the new file", lines(t, l), "0 second")
+	check(t, "lines of the new file", lines(t, l), "0 second")
 
 	if err := os.Truncate(a.path, 0); err != nil {
 		t.Fatal(err)
 	}
 	a.write("anew\n")
-	check(t, "cut", lines(t, l), "0 anew")
+	check(t, "lines after a truncation", lines(t, l), "0 anew")
 	if err := os.Remove(a.path); err != nil {
 		t.Fatal(err)
 	}
-	check(t, "removed", lines(t, l))
+	check(t, "lines after the removal of the log", lines(t, l))
 	a.write("back\n")
-	check(t, "and back", lines(t, l), "0 back")
+	check(t, "lines after the log was created again", lines(t, l), "0 back")
 }
 
 // A log that is longer than one buffer is read correctly across the buffer's end.

@@ -67,9 +67,9 @@ func TestRemovesOrphanAndKillsItsProcesses(t *testing.T) {
 	dir := orphan(t, root, owner{Place: CurrentPlace(), Owner: exitedIdentity(t), Mark: mark})
 	p := worker(t, filepath.Join(dir, "m1"), mark.Env()) // the owner file does not list this process
 	if !cleaned(t, root) || exists(dir) {
-		t.Error("the orphan is left")
+		t.Error("the orphan was not removed")
 	}
-	waitFor(t, "the end of what worked in it", p.Exited())
+	waitFor(t, "the exit of the process in the orphan", p.Exited())
 }
 
 // In each case, the owner file lists one of this user's processes, but the process lacks the mark
@@ -94,7 +94,7 @@ func TestKillsOnlyProcessesWithMarkAndFolder(t *testing.T) {
 			t.Errorf("%s: removed %v, %v", name, removed, err)
 		}
 		if !p.Identity().Running() || !exists(filepath.Join(dir, "m1")) {
-			t.Errorf("%s: the process was killed or its folder removed", name)
+			t.Errorf("%s: the process was killed, or its folder was removed", name)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestIgnoresMalformedMarks(t *testing.T) {
 	}
 	for _, m := range []Mark{"", "1", Mark(strings.Repeat("A", 32)), Mark(strings.Repeat("0", 31) + "\n"), Mark(strings.Repeat("0", 34))} {
 		if m.Valid() || FindMarked(m, "/") != nil {
-			t.Errorf("the mark %q is looked for", m)
+			t.Errorf("the malformed mark %q was accepted", m)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestKeepsFolderOfAnUnreachableOwner(t *testing.T) {
 		root := t.TempDir()
 		orphan(t, root, owner{Place: c.place, Owner: Identity{PID: 1, Start: "1"}, Mark: NewMark()})
 		if cleaned(t, root) != c.goes {
-			t.Errorf("%s: removed is not %v", name, c.goes)
+			t.Errorf("%s: want the folder to be removed: %v", name, c.goes)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestIgnoresFoldersThatOthersCanChange(t *testing.T) {
 				t.Fatal(err)
 			}
 			if cleaned(t, root) || !exists(dir) {
-				t.Error("it was removed")
+				t.Error("a folder that another user can change was removed")
 			}
 		})
 	}
@@ -194,7 +194,7 @@ func TestOrphanInAFolderLikeTmp(t *testing.T) {
 	}
 	orphan(t, root, owner{Place: CurrentPlace(), Owner: exitedIdentity(t), Mark: NewMark()})
 	if !HasClaims(root) || !cleaned(t, root) || HasClaims(root) {
-		t.Error("the orphan is left")
+		t.Error("the orphan was not removed")
 	}
 }
 
@@ -230,7 +230,7 @@ func TestOnlyEmptyCreatedFoldersAreRemoved(t *testing.T) {
 		t.Fatal(made, err)
 	}
 	if again, err := CreateFolders(filepath.Join(root, "a", "b")); err != nil || len(again) != 0 {
-		t.Errorf("made again: %v, %v", again, err)
+		t.Errorf("CreateFolders returned existing folders as created: %v, %v", again, err)
 	}
 	if err := errors.Join(os.Rename(made[2].Path, filepath.Join(root, "other")), os.Mkdir(made[2].Path, 0o700)); err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestOnlyEmptyCreatedFoldersAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := RemoveCreatedFolders(made); len(left) != 0 || exists(made[0].Path) || !exists(root) {
-		t.Errorf("left: %v", left)
+		t.Errorf("RemoveCreatedFolders did not remove %v", left)
 	}
 }
 
@@ -264,6 +264,6 @@ func TestReach(t *testing.T) {
 		}
 	}
 	if CurrentPlace().Visibility() != SamePlace {
-		t.Error("we are elsewhere")
+		t.Error("the current place is not recognized as the same place")
 	}
 }

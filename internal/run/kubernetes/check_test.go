@@ -19,7 +19,7 @@ func TestIsRefused(t *testing.T) {
 		http.StatusInternalServerError: false, http.StatusGatewayTimeout: false,
 	} {
 		if err := fmt.Errorf("create: %w", &apiError{Code: code}); isRefused(err) != want {
-			t.Errorf("%d: %v", code, !want)
+			t.Errorf("HTTP status %d is treated as a rejection: %v", code, !want)
 		}
 	}
 }
@@ -32,7 +32,7 @@ func TestRunCheckAfterTimeout(t *testing.T) {
 	c := newCheck(t, s)
 	want := fmt.Sprintf("cannot create a Job in namespace kube-system: kube-system batch jobs create timed out; if the API server still creates the Job, remove it with %q", "kubectl -n kube-system delete job "+c.Name())
 	if _, err := c.Run(t.Context(), &output, &output); fmt.Sprint(err) != want {
-		t.Errorf("%v, and not %s", err, want)
+		t.Errorf("the error is %v, want %s", err, want)
 	}
 	if s.Remaining() != 0 || len(s.Created()) != 1 {
 		t.Errorf("%d objects remain, and %d Jobs were created", s.Remaining(), len(s.Created()))
@@ -71,7 +71,7 @@ func TestRunCheckWithoutRightToRemove(t *testing.T) {
 	_, err := c.Run(t.Context(), &output, &output)
 	want := fmt.Sprintf("the Job %[1]s in namespace kube-system may still exist: the API did not accept the removal: kube-system batch jobs delete is forbidden; if Kubernetes has not removed it within %v, remove it with \"kubectl -n kube-system delete job %[1]s\"", c.Name(), c.Limit())
 	if !errors.As(err, new(*RemovalError)) || err.Error() != want {
-		t.Errorf("%v, and not %s", err, want)
+		t.Errorf("the error is %v, want %s", err, want)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestRunCheckKilled(t *testing.T) {
 		s.PodStatus, s.JobStatus, s.Log = test.pod, test.job, "2 writes\n"
 		var output strings.Builder
 		if _, err := newCheck(t, s).Run(t.Context(), &output, &output); fmt.Sprint(err) != test.want {
-			t.Errorf("%v, and not %s", err, test.want)
+			t.Errorf("the error is %v, want %s", err, test.want)
 		}
 	}
 }

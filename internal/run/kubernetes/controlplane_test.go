@@ -60,7 +60,7 @@ func TestFindControlPlaneOnNode(t *testing.T) {
 		o := Options{Kubeconfig: s.Kubeconfig}
 		c, err := FindControlPlane(t.Context(), o, test.node)
 		if err == nil && (c.Chosen.ShellImage == "registry.example.com/openshift/etcd:4") != (layout == "openshift") {
-			t.Errorf("%s has a shell in the image %q", layout, c.Chosen.ShellImage)
+			t.Errorf("layout %s: the image with a shell is %q", layout, c.Chosen.ShellImage)
 		}
 		if err != nil || c.Chosen.Node != test.node || c.Chosen.Files.Key != test.want {
 			t.Errorf("%s: %v, %+v", layout, err, c)
@@ -170,7 +170,7 @@ func TestRunCheck(t *testing.T) {
 	s = testkubernetes.StartScripted(t, "k3s")
 	s.PodStatus, s.Warnings = `{}`, map[string]string{"-check-x": "FailedMount: hostPath type check failed: /a is not a file"}
 	if _, err := newCheck(t, s).Run(t.Context(), &stdout, &stderr); err == nil {
-		t.Error("a pod without its files starts")
+		t.Error("a check whose pod lacks a file succeeded")
 	}
 	var granted []string
 	type object struct {
@@ -192,7 +192,7 @@ func TestRunCheck(t *testing.T) {
 	slices.Sort(granted)
 	slices.Sort(used)
 	if !slices.Equal(granted, used) {
-		t.Errorf("check-rights.yaml grants\n%q\nand a check uses\n%q", granted, used)
+		t.Errorf("check-rights.yaml grants\n%q\nbut a check uses\n%q", granted, used)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestRunCheckFails(t *testing.T) {
 		}
 		var output strings.Builder
 		if _, err := c.Run(t.Context(), &output, &output); err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("the error is %v, not %q", err, test.want)
+			t.Errorf("the error is %v, want %q", err, test.want)
 		}
 		if s.Remaining() != 0 {
 			t.Errorf("%q: %d objects remain", test.want, s.Remaining())
@@ -282,7 +282,7 @@ func TestRunCheckWithoutRightToList(t *testing.T) {
 		_, err := c.Run(t.Context(), &output, &output)
 		want += fmt.Sprintf("the Job %s in namespace other may still exist: the removal was requested, but its result is unknown: %s is forbidden; if", c.Name(), forbidden)
 		if !errors.As(err, new(*RemovalError)) || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("the error is %v, not %q", err, want)
+			t.Errorf("the error is %v, want %q", err, want)
 		}
 		if s.Remaining() != 0 {
 			t.Errorf("%d objects remain", s.Remaining())

@@ -68,7 +68,7 @@ func TestReceiveProgram(t *testing.T) {
 		}
 		dir := t.TempDir()
 		c, input, _ := receiver(t, shell, dir, ours, 100)
-		settle.Eventually(t, "the script does not read", func() bool {
+		settle.Eventually(t, "the script has created the file and reads the program", func() bool {
 			_, err := os.Stat(filepath.Join(dir, "quorumbench"))
 			return err == nil
 		})

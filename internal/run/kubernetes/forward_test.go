@@ -74,7 +74,7 @@ func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
 		t.Fatal(err)
 	}
 	if err := a.list(t.Context(), "pods", labelSelector, "a=b", nil); err == nil { // this request shows the client that the server supports HTTP/2
-		t.Error("there is a list of pods")
+		t.Error("the list of pods was returned, want an error")
 	}
 	return a, tunnels
 }
@@ -91,23 +91,23 @@ func TestForward(t *testing.T) {
 		go func() { _, _ = io.WriteString(c, sent) }()
 		got := make([]byte, len(sent))
 		if _, err := io.ReadFull(c, got); err != nil || string(got) != sent {
-			t.Errorf("new %v: %d bytes come back, %v", isNew, len(got), err)
+			t.Errorf("new %v: the %d echoed bytes differ from the sent bytes, or the read failed: %v", isNew, len(got), err)
 		}
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 		if c.RemoteAddr().String() != "p" || tunnels.Load() == 1 != isNew {
-			t.Errorf("new %v: it leads to %s through %d tunnels", isNew, c.RemoteAddr(), tunnels.Load())
+			t.Errorf("new %v: the connection has the remote address %s and uses %d tunnels", isNew, c.RemoteAddr(), tunnels.Load())
 		}
 		if c, err = a.forward(t.Context(), "p", 1); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.ReadAll(c); err == nil || !strings.Contains(err.Error(), "the pod's node reports: nothing listens") {
-			t.Errorf("new %v: a port without a listener: %v", isNew, err)
+			t.Errorf("new %v: reading from a port without a listener returned: %v", isNew, err)
 		}
 		_ = c.Close() // already closed
 		if _, err := a.forward(t.Context(), "none", 1); err == nil || errors.Is(err, io.EOF) {
-			t.Errorf("new %v: a pod that is not there: %v", isNew, err)
+			t.Errorf("new %v: forwarding to a missing pod returned: %v", isNew, err)
 		}
 	}
 }

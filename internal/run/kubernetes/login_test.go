@@ -67,7 +67,7 @@ func firstResponse(t *testing.T, o Options) string {
 		err = a.list(t.Context(), "pods", labelSelector, "a=b", nil)
 	}
 	if err == nil {
-		t.Fatal("the request is carried out")
+		t.Fatal("the request succeeded, want an error")
 	}
 	return err.Error()
 }
@@ -118,7 +118,7 @@ current-context: x
 users: [{name: u, user: `+user+`}]
 `)
 		if got := firstResponse(t, Options{Kubeconfig: path}); !strings.Contains(got, want) || !strings.HasPrefix(want, "the ") && strings.HasPrefix(want, "Bearer") && got != want+" in /api/v1/namespaces/n/pods" {
-			t.Errorf("%s: %q, and not %q", user, got, want)
+			t.Errorf("%s: the response is %q, want %q", user, got, want)
 		}
 	}
 }
@@ -171,13 +171,13 @@ func TestKubeconfigs(t *testing.T) {
 		"cannot use the kubeconfig: open " + filepath.Join(one, "none") + ": no such file or directory": {Kubeconfig: filepath.Join(one, "none")},
 	} {
 		if got := firstResponse(t, o); got != want {
-			t.Errorf("%+v: %q, and not %q", o, got, want)
+			t.Errorf("%+v: the response is %q, want %q", o, got, want)
 		}
 	}
 	t.Setenv("KUBECONFIG", filepath.Join(one, "none"))
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	if got := firstResponse(t, Options{}); got != errNoKubeconfig.Error() {
-		t.Errorf("without any it says %q", got)
+		t.Errorf("the error without a kubeconfig is %q", got)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestPodAccess(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_PORT", at.Port())
 	t.Setenv("POD_NAMESPACE", "")
 	if podAccess(dir) != nil {
-		t.Error("a folder without a token is an account")
+		t.Error("podAccess returned an account for a folder without a token")
 	}
 	write(t, dir, "token", "pod")
 	write(t, dir, "namespace", "mine\n")
@@ -212,7 +212,7 @@ func TestPodAccess(t *testing.T) {
 	}
 	defer func() { _ = r.Body.Close() }()
 	if b, err := io.ReadAll(r.Body); err != nil || !strings.Contains(string(b), "Bearer pod") {
-		t.Errorf("the server says %s, %v", b, err)
+		t.Errorf("the server's response is %s, %v", b, err)
 	}
 }
 

@@ -59,13 +59,13 @@ func TestQuantities(t *testing.T) {
 			}
 			x, y := resource.MustParse(a), resource.MustParse(b)
 			if got, want := ours.value.Cmp(other.value), x.Cmp(y); got != want {
-				t.Errorf("%s against %s is %d, and for Kubernetes %d", a, b, got, want)
+				t.Errorf("comparing %s with %s returns %d, but Kubernetes returns %d", a, b, got, want)
 			}
 		}
 	}
 	for _, text := range []string{"", "-1", "0", "0Gi", ".", "1 Gi", "1gi", "1K", "1mi", "1e", "Gi", "1Gi1", "0x10"} {
 		if q, ok := parseQuantity(text); ok {
-			t.Errorf("%q is %v", text, q.value)
+			t.Errorf("the invalid quantity %q is parsed as %v", text, q.value)
 		}
 	}
 }
@@ -80,10 +80,10 @@ func FuzzParseShare(f *testing.F) {
 			return
 		}
 		if theirs, err := resource.ParseQuantity(s.Request.String()); err != nil || theirs.Sign() <= 0 {
-			t.Errorf("%q is %v for Kubernetes: %v", given, theirs, err)
+			t.Errorf("Kubernetes parses the request in %q as %v: %v", given, theirs, err)
 		}
 		if again, err := ParseShare(s.String()); err != nil || again.Request.value.Cmp(s.Request.value) != 0 || again.Limit.value.Cmp(s.Limit.value) != 0 {
-			t.Errorf("%q is %v, and that %v, %v", given, s, again, err)
+			t.Errorf("the share %q is parsed as %v, and this text is parsed as %v, %v", given, s, again, err)
 		}
 	})
 }
@@ -107,7 +107,7 @@ func TestPod(t *testing.T) {
 		pod := decodeObject[core.PodSpec](t, o.pod(memberRole, map[string]string{runLabel: "run"}))
 		c := &pod.Containers[0]
 		if reaches := strings.Contains(strings.Join(c.Args, " "), "--reach"); reaches != outside {
-			t.Errorf("outside %v: %v", outside, c.Args)
+			t.Errorf("with a controller outside the cluster (%v), the arguments are %v", outside, c.Args)
 		}
 		if s := c.SecurityContext; !*pod.SecurityContext.RunAsNonRoot || *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || s.Capabilities.Drop[0] != "ALL" ||
 			*pod.AutomountServiceAccountToken || pod.RestartPolicy != core.RestartPolicyNever {
@@ -121,10 +121,10 @@ func TestData(t *testing.T) {
 	o := &Options{StorageClass: "fast", Storage: "1Gi"}
 	labels := map[string]string{runLabel: "run"}
 	if v := decodeObject[core.Volume](t, o.data(workerRole, labels)); v.EmptyDir == nil || v.Ephemeral != nil {
-		t.Errorf("a worker's is %+v", v)
+		t.Errorf("the worker's volume is %+v", v)
 	}
 	v := decodeObject[core.Volume](t, o.data(memberRole, labels))
 	if v.Ephemeral == nil || *v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName != "fast" || v.Ephemeral.VolumeClaimTemplate.Labels[runLabel] != "run" {
-		t.Errorf("a member's is %+v", v)
+		t.Errorf("the member's volume is %+v", v)
 	}
 }

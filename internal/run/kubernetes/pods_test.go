@@ -119,7 +119,7 @@ func (c *cluster) checkGone(t *testing.T) {
 	for _, path := range []string{jobsPath, inOurs + "/pods", inOurs + "/secrets", inOurs + "/persistentvolumeclaims"} {
 		text, err := c.Get(path + "?labelSelector=app.kubernetes.io/name=quorumbench")
 		if err != nil || !strings.Contains(text, `"items":[]`) {
-			t.Errorf("%v: there still is %.500s", err, text)
+			t.Errorf("the objects were not all removed (%v): %.500s", err, text)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (c *cluster) checkGone(t *testing.T) {
 // pods waits until the controller of the Jobs has created n pods, and returns these pods.
 func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []pod) {
 	t.Helper()
-	settle.Eventually(t, fmt.Sprintf("there are not %d pods", n), func() bool {
+	settle.Eventually(t, fmt.Sprintf("the number of pods is %d", n), func() bool {
 		pods = get[struct{ Items []pod }](t, c, inOurs+"/pods?labelSelector="+runLabel+"="+p.run).Items
 		return len(pods) == n
 	})
@@ -154,12 +154,12 @@ func (c *cluster) testReady(t *testing.T) {
 	// If the run were killed now, no object would remain: the workers' Job would end after the time
 	// that is checked here, and Kubernetes would remove everything that the Job owns.
 	if left := *workers.Spec.ActiveDeadlineSeconds; left != int64((patiently+time.Minute)/time.Second) {
-		t.Errorf("pods without a controller end after %d s", left)
+		t.Errorf("before the pods are ready, the deadline of the Job is %d s", left)
 	}
 	secret := get[core.Secret](t, c, inOurs+"/secrets/"+secretName(p.run))
 	for name, owners := range map[string]any{"members": members.OwnerReferences, "secret": secret.OwnerReferences} {
 		if b, _ := json.Marshal(owners); !strings.Contains(string(b), string(workers.UID)) {
-			t.Errorf("%s belong to %s and not to %s", name, b, workers.UID)
+			t.Errorf("the owners of %s are %s, want the Job %s", name, b, workers.UID)
 		}
 	}
 	for name := range secret.Data {
@@ -191,13 +191,13 @@ func (c *cluster) testReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(seen) != fmt.Sprint(want) || len(seen) != o.Members+o.Workers {
-		t.Errorf("reached were %v, and there are %v", seen, want)
+		t.Errorf("the reached pods are %v, want %v", seen, want)
 	}
 	if hosts := p.Hosts(); !slices.Equal(hosts, []string{"member-0", "member-1", "member-2", "worker-0", "worker-1"}) {
 		t.Errorf("the hosts are %v", hosts)
 	}
 	if left := *get[batch.Job](t, c, jobsPath+"/"+workers.Name).Spec.ActiveDeadlineSeconds; left != int64(MaxRunDuration/time.Second) {
-		t.Errorf("pods with a controller end after %d s", left)
+		t.Errorf("after the pods are ready, the deadline of the Job is %d s", left)
 	}
 	if err := p.Remove(); err != nil {
 		t.Error(err)
@@ -211,7 +211,7 @@ func (c *cluster) testVolumes(t *testing.T) {
 	o.Members, o.Workers, o.StorageClass = 2, 1, "fast"
 	p := c.makes(t, o)
 	var claims []core.PersistentVolumeClaim
-	settle.Eventually(t, "there are not 2 claims", func() bool {
+	settle.Eventually(t, "the number of claims is 2", func() bool {
 		claims = get[core.PersistentVolumeClaimList](t, c, inOurs+"/persistentvolumeclaims").Items
 		return len(claims) == 2
 	})
@@ -255,7 +255,7 @@ func (c *cluster) testTrouble(t *testing.T) {
 			c.setStatus(t, &pod, test.status)
 			err := p.Ready(t.Context(), func(context.Context, ReadyPod) error { return nil })
 			if err == nil || err.Error() != test.want {
-				t.Errorf("it says %v, and not %q", err, test.want)
+				t.Errorf("the error is %v, want %q", err, test.want)
 			}
 		})
 	}
@@ -288,7 +288,7 @@ func (c *cluster) testRefused(t *testing.T) {
 		o := c.options(t)
 		test.change(&o)
 		if _, err := CreatePods(t.Context(), o); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("it says %v, and not %q", err, test.want)
+			t.Errorf("the error is %v, want %q", err, test.want)
 		}
 		c.checkGone(t)
 	}

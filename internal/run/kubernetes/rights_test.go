@@ -68,7 +68,7 @@ func readRights(t *testing.T) (all []string) {
 	}
 	for _, o := range readManifest[object](t, readFile(t, rightsFile)) {
 		if o.Kind == "ClusterRole" || o.Kind == "ClusterRoleBinding" {
-			t.Errorf("%s gives rights in all namespaces: %s", rightsFile, o.Kind)
+			t.Errorf("%s grants rights in all namespaces: %s", rightsFile, o.Kind)
 		}
 		for _, r := range o.Rules {
 			for _, group := range r.APIGroups {
@@ -114,7 +114,7 @@ var requestPath = regexp.MustCompile(`^(?:/api|/apis/([^/]+))/v1/namespaces/defa
 func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := requestPath.FindStringSubmatch(r.URL.Path)
 	if path == nil {
-		a.t.Errorf("%s %s is in no namespace", r.Method, r.URL)
+		a.t.Errorf("the request %s %s is outside all namespaces", r.Method, r.URL)
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
@@ -137,7 +137,7 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer a.mu.Unlock()
 	a.used[right] = true
 	if !slices.Contains(a.granted, right) {
-		a.t.Errorf("%s %s needs the right %q, which %s does not give", r.Method, r.URL, right, rightsFile)
+		a.t.Errorf("the request %s %s needs the right %q, which %s does not grant", r.Method, r.URL, right, rightsFile)
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
@@ -219,11 +219,11 @@ func TestRightsAndPods(t *testing.T) {
 			}
 		}
 		if _, err := p.api.forward(t.Context(), "pod", agentPort); err == nil {
-			t.Error("a connection leads to a pod that is not there")
+			t.Error("a connection to a missing pod succeeded")
 		}
 		err = p.Ready(t.Context(), func(context.Context, ReadyPod) error { return nil })
 		if err == nil && test.want != "" || err != nil && (test.want == "" || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("it says %v, and not %q", err, test.want)
+			t.Errorf("the error is %v, want %q", err, test.want)
 		}
 		if err := p.Remove(); err != nil {
 			t.Error(err)
@@ -233,7 +233,7 @@ func TestRightsAndPods(t *testing.T) {
 		a.granted = slices.DeleteFunc(a.granted, func(granted string) bool { return granted == right })
 	}
 	if len(a.granted) > 0 {
-		t.Errorf("%s gives rights that nothing uses: %q", rightsFile, a.granted)
+		t.Errorf("%s grants rights that no request uses: %q", rightsFile, a.granted)
 	}
 	if a.used["secrets get"] || a.used["secrets list"] {
 		t.Error("a run reads Secrets")
@@ -298,7 +298,7 @@ func TestManifest(t *testing.T) {
 		}
 	}
 	if user := fmt.Sprintf("%d:%d", unprivilegedUser, unprivilegedUser); image.User != user || !strings.Contains(readFile(t, dockerfile), "\nUSER "+user+"\n") {
-		t.Errorf("pods run as %s, and the image as %s, or as %s has it", user, image.User, dockerfile)
+		t.Errorf("pods run as user %s, but the image runs as user %s or its Dockerfile %s sets another user", user, image.User, dockerfile)
 	}
 }
 
@@ -316,6 +316,6 @@ func TestDocumentedRights(t *testing.T) {
 	slices.Sort(rights)
 	slices.Sort(documented)
 	if diff := cmp.Diff(rights, documented); diff != "" {
-		t.Errorf("docs/explanation/security.md has other rights than %s: %s", rightsFile, diff)
+		t.Errorf("the rights in docs/explanation/security.md differ from those in %s: %s", rightsFile, diff)
 	}
 }

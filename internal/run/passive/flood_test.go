@@ -38,7 +38,7 @@ func TestFloodOfRequestsRecordsNoCalls(t *testing.T) {
 	table.receive(at, after.opens()...)
 	says(after, at)
 	if n := len(table.conns); n > maxRequests+10 {
-		t.Errorf("%d connections are remembered, of %d that were asked for", n, flood)
+		t.Errorf("the table holds %d connections after a flood of %d requests", n, flood)
 	}
 	for _, k := range []*connection{before, within, after} {
 		table.receive(at, k.closes()...)
@@ -49,6 +49,6 @@ func TestFloodOfRequestsRecordsNoCalls(t *testing.T) {
 		questions += len(c.received[clientSide]) / len("a question")
 	}
 	if len(a.conns) != 3 || questions != 4 || len(a.gaps) != 0 {
-		t.Errorf("%d connections asked %d questions, with %d gaps", len(a.conns), questions, len(a.gaps))
+		t.Errorf("%d connections with %d questions were decoded, with %d gaps", len(a.conns), questions, len(a.gaps))
 	}
 }

@@ -77,6 +77,6 @@ func TestForwardingDoesNotAllocate(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if n := after.Mallocs - before.Mallocs; n >= calls/2 {
-		t.Errorf("%d calls and their answers made %d allocations", calls, n)
+		t.Errorf("%d calls and their replies caused %d allocations", calls, n)
 	}
 }

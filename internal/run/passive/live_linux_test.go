@@ -21,7 +21,7 @@ func opened(t *testing.T, l net.Listener, room int) *Packets {
 	t.Helper()
 	p, err := openRoom(uint16(l.Addr().(*net.TCPAddr).Port), room)
 	if err != nil {
-		t.Skipf("packets cannot be captured here: %v", err)
+		t.Skipf("this machine does not permit capturing packets: %v", err)
 	}
 	return p
 }
@@ -51,7 +51,7 @@ func echo(t *testing.T, address string) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		t.Skipf("there is no %s here: %v", address, err)
+		t.Skipf("this machine cannot listen at %s: %v", address, err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
@@ -122,7 +122,7 @@ func TestCapturedBytesAreDecoded(t *testing.T) {
 			}
 			for n, h := range a.conns {
 				if !texts[string(h.received[clientSide])] || !bytes.Equal(h.received[clientSide], h.received[serverSide]) || h.endCount != 1 {
-					t.Errorf("of connection %d %d and %d bytes are decoded, and it ended %d times", n, len(h.received[clientSide]), len(h.received[serverSide]), h.endCount)
+					t.Errorf("connection %d: %d and %d bytes were decoded, and the connection ended %d times", n, len(h.received[clientSide]), len(h.received[serverSide]), h.endCount)
 				}
 			}
 		})
@@ -166,10 +166,10 @@ func TestLostPacketsAreReported(t *testing.T) {
 		missing = missing || g.Conn == 0 && strings.Contains(g.Reason, "could not be read in time")
 	}
 	if !missing || a.endReason(1) != reasonPacketMissing || a.conns[1].endCount != 1 {
-		t.Errorf("missing is %v, and it ended %d times", a.gaps, a.conns[1].endCount)
+		t.Errorf("the gaps are %v, and the connection ended %d times", a.gaps, a.conns[1].endCount)
 	}
 	if n := len(a.conns[1].received[clientSide]); n == 0 || n >= 4<<20 {
-		t.Errorf("%d bytes are decoded", n)
+		t.Errorf("%d bytes were decoded", n)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestCapturingAnUnusedAddress(t *testing.T) {
 // A thread can lower its priority and then restore its original scheduling.
 func TestThreadPriorityIsLoweredAndRestored(t *testing.T) {
 	if !CanRestorePriority() {
-		t.Skip("threads that give way may not return here")
+		t.Skip("this process may not restore the priority of a thread")
 	}
 	policy := func() uint32 {
 		attr, err := unix.SchedGetAttr(0, 0)
@@ -225,10 +225,10 @@ func TestThreadPriorityIsLoweredAndRestored(t *testing.T) {
 	var p priority
 	p.setIdle(true)
 	if got := policy(); got != unix.SCHED_IDLE {
-		t.Errorf("the policy is %d", got)
+		t.Errorf("the scheduling policy is %d, want SCHED_IDLE", got)
 	}
 	p.setIdle(false)
 	if got := policy(); got != before {
-		t.Errorf("the policy is %d, and was %d", got, before)
+		t.Errorf("the scheduling policy is %d, want the original %d", got, before)
 	}
 }

@@ -67,17 +67,17 @@ func TestPackets(t *testing.T) {
 			}
 			var got segment
 			if ok := parse(c.b, length, &got); ok != (c.want != nil) {
-				t.Fatalf("it is read: %v", ok)
+				t.Fatalf("the packet was parsed: %v", ok)
 			}
 			if c.want == nil {
 				return
 			}
 			if !bytes.Equal(got.payload, c.want.payload) {
-				t.Errorf("it carries %q, not %q", got.payload, c.want.payload)
+				t.Errorf("the payload is %q, want %q", got.payload, c.want.payload)
 			}
 			got.payload = c.want.payload
 			if got.from != c.want.from || got.to != c.want.to || got.seq != c.want.seq || got.ack != c.want.ack || got.flags != c.want.flags || got.truncated != c.want.truncated {
-				t.Errorf("it is %+v, not %+v", got, c.want)
+				t.Errorf("the segment is %+v, want %+v", got, c.want)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func FuzzPackets(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, more int) {
 		var s segment
 		if parse(b, len(b)+max(more, 0)%1000, &s) && len(s.payload) > len(b) {
-			t.Errorf("it carries %d of %d bytes", len(s.payload), len(b))
+			t.Errorf("the payload has %d bytes, but the packet has only %d", len(s.payload), len(b))
 		}
 	})
 }

@@ -197,13 +197,13 @@ func TestBytesAreForwardedUnchanged(t *testing.T) {
 	all.Wait()
 	stop()
 	if len(l.gaps) > 0 || len(l.conns) != conns {
-		t.Fatalf("%d connections are decoded, with the gaps %v", len(l.conns), l.gaps)
+		t.Fatalf("%d connections were decoded, with the gaps %v", len(l.conns), l.gaps)
 	}
 	for _, h := range l.conns {
 		i := h.received[1][0]
 		sum := sha256.Sum256(h.received[1])
 		if h.endCount != 1 || h.timeDecreased || !bytes.Equal(h.received[1][1:], random(uint64(100+int(i)), size)) || !bytes.Equal(h.received[0], append(sum[:], random(uint64(i), size)...)) {
-			t.Errorf("of connection %d is decoded: %d and %d bytes; it ended %d times", i, len(h.received[1]), len(h.received[0]), h.endCount)
+			t.Errorf("connection %d: %d and %d bytes were decoded, and the connection ended %d times", i, len(h.received[1]), len(h.received[0]), h.endCount)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 					t.Error(err)
 				}
 				if _, err := io.ReadFull(c, b[:]); err != nil || binary.BigEndian.Uint64(b[:]) != n {
-					t.Errorf("%x arrived for %d, %v", b, n, err)
+					t.Errorf("the reply %x arrived for call %d, %v", b, n, err)
 					return
 				}
 			}
@@ -252,7 +252,7 @@ func TestAnswersAreDecodedAfterTheirRequests(t *testing.T) {
 	for n, h := range l.conns {
 		for i := range uint64(calls) {
 			if binary.BigEndian.Uint64(h.received[0][16*i:]) != i || binary.BigEndian.Uint64(h.received[0][16*i+8:]) != i {
-				t.Fatalf("connection %d: call %d is not in its place", n, i)
+				t.Fatalf("connection %d: call %d is not at its position in the decoded bytes", n, i)
 			}
 		}
 	}
@@ -294,13 +294,13 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 		t.Fatalf("the gaps are %+v", l.gaps)
 	}
 	if at := time.Duration(l.gaps[0].At); at > passed {
-		t.Errorf("the gap begins at %v, but all had passed after %v", at, passed)
+		t.Errorf("the gap begins at %v, but all bytes had been forwarded after %v", at, passed)
 	}
 	if most == 0 || most > 17<<20 || !bytes.HasPrefix(much, l.conns[1].received[1]) {
-		t.Errorf("%d bytes of the first connection are decoded, or differ from the sent ones", most)
+		t.Errorf("%d bytes of the first connection were decoded, or the decoded bytes differ from the sent bytes", most)
 	}
 	if got := string(l.conns[2].received[1]); got != "littleall" {
-		t.Errorf("of the second connection %q is decoded", got)
+		t.Errorf("the decoded bytes of the second connection are %q", got)
 	}
 	for n, h := range l.conns {
 		if h.endCount != 1 {
@@ -312,7 +312,7 @@ func TestBytesAreForwardedWhileDecodingIsBlocked(t *testing.T) {
 // A piece of one byte needs much more memory than one byte. The limit counts this memory, too.
 func TestManySmallPiecesAreBounded(t *testing.T) {
 	if got := passive.MaxPieces(); got > 16<<20/64 {
-		t.Errorf("%d pieces of one connection may wait", got)
+		t.Errorf("up to %d pieces of one connection may wait, which exceeds the memory limit", got)
 	}
 }
 
@@ -333,7 +333,7 @@ func TestBytesAreForwardedAfterAnError(t *testing.T) {
 	}
 	stop()
 	if h := l.conns[1]; len(l.gaps) != 1 || h.feedCount != 1 || h.endCount != 1 {
-		t.Errorf("%d pieces were fed, it ended %d times, the gaps are %v", h.feedCount, h.endCount, l.gaps)
+		t.Errorf("%d pieces were fed to the tap, the connection ended %d times, and the gaps are %v", h.feedCount, h.endCount, l.gaps)
 	}
 }
 
@@ -365,12 +365,12 @@ func TestClosingTheRelayEndsConnections(t *testing.T) {
 	stop()
 	for _, c := range conns {
 		if _, err := c.Read(make([]byte, 1)); err == nil {
-			t.Error("a connection continues")
+			t.Error("a connection is still open after the relay ended")
 		}
 	}
 	for n, h := range l.conns {
 		if h.endCount != 1 || string(h.received[1]) != "hello" {
-			t.Errorf("of connection %d %q is decoded, and it ended %d times", n, h.received[1], h.endCount)
+			t.Errorf("connection %d: %q was decoded, and the connection ended %d times", n, h.received[1], h.endCount)
 		}
 	}
 }
@@ -467,7 +467,7 @@ func TestEndReachesLateConnections(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("the relay continues, with its connection")
+		t.Error("the relay and its connection are still running")
 		_ = c.CloseWrite()
 		if err := <-served; err != nil {
 			t.Error(err)
@@ -488,7 +488,7 @@ func TestResetClosesBothSides(t *testing.T) {
 	if _, err := c.Write([]byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	settle.Eventually(t, "the connection is heard", func() bool {
+	settle.Eventually(t, "the tap receives the connection", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(l.conns) == 1
@@ -498,7 +498,7 @@ func TestResetClosesBothSides(t *testing.T) {
 	<-ended
 	stop()
 	if h := l.conns[1]; h.endCount != 1 {
-		t.Errorf("it ended %d times", h.endCount)
+		t.Errorf("the connection ended %d times", h.endCount)
 	}
 }
 
@@ -535,7 +535,7 @@ func TestSlotsOfConnectionsAreReused(t *testing.T) {
 	}
 	for n, h := range l.conns {
 		if h.endCount != 1 || len(h.received[0]) != 1000 || !slices.Equal(h.received[0], h.received[1]) {
-			t.Errorf("connection %d: %d and %d bytes are decoded, it ended %d times", n, len(h.received[1]), len(h.received[0]), h.endCount)
+			t.Errorf("connection %d: %d and %d bytes were decoded, and the connection ended %d times", n, len(h.received[1]), len(h.received[0]), h.endCount)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func TestRequestsOfEtcdsClientAreRecorded(t *testing.T) {
 			r.stop()
 			calls, gaps := r.read(t)
 			for _, g := range gaps {
-				t.Errorf("missing: %+v", g)
+				t.Errorf("the recording has the gap %+v", g)
 			}
 			holds(t, calls, redactor, "/registry/"+name+"/", wrote)
 			file, err := os.ReadFile(r.path)
@@ -104,7 +104,7 @@ func TestRequestsOfEtcdsClientAreRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 			if bytes.Contains(file, []byte("registry")) && !redactor.Plain() {
-				t.Error("a key can be read in the file")
+				t.Error("the file contains a key in plain text")
 			}
 		})
 	}
@@ -180,20 +180,20 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 	key := func(name string) string { return string(redactor.RedactKey([]byte(prefix + name))) }
 	put, bound, refused := of["KV/Put"][0], of["KV/Put"][1], of["KV/Put"][2]
 	if p := put.Parts[0]; put.Revision != wrote || string(p.Key) != key("a") || p.Value.Size != 70_000 || put.RequestSize < 70_000 {
-		t.Errorf("the first put is %+v, and it wrote at %d", put, wrote)
+		t.Errorf("the first put is recorded as %+v, but it wrote at revision %d", put, wrote)
 	}
 	lease := of["Lease/LeaseGrant"][0].Lease
 	if lease == 0 || bound.Parts[0].Lease != lease || of["Lease/LeaseKeepAlive"][0].Parts[0].Lease != lease || of["Lease/LeaseRevoke"][0].Parts[0].Lease != lease {
-		t.Errorf("lease %d is not that of the others", lease)
+		t.Errorf("the calls do not all have the lease %d", lease)
 	}
 	if refused.Code != 3 {
-		t.Errorf("an invalid argument has the code %d", refused.Code)
+		t.Errorf("the refused put has the code %d, want 3", refused.Code)
 	}
 	if p := of["KV/Range"][0].Parts[0]; p.Scope != call.SingleKey || p.Flags != call.Local {
-		t.Errorf("the local read is %+v", p)
+		t.Errorf("the local read is recorded as %+v", p)
 	}
 	if p := of["KV/Range"][1].Parts[0]; p.Scope != call.Prefix || p.Limit != 10 || string(p.Key) != key("") || !strings.HasPrefix(key("a"), key("")) {
-		t.Errorf("the list is %+v", p)
+		t.Errorf("the list request is recorded as %+v", p)
 	}
 	for i, txn := range of["KV/Txn"] {
 		p := txn.Parts
@@ -207,7 +207,7 @@ func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix str
 		begun = begun || c.Parts[0].Action == call.Watch && c.Answered() && string(c.Parts[0].Key) == key("")
 	}
 	if !begun || events == 0 {
-		t.Errorf("a watcher begun: %v, with %d events", begun, events)
+		t.Errorf("the recording has the start of the watch: %v; the client received %d events", begun, events)
 	}
 }
 

@@ -180,14 +180,14 @@ func TestSegmentsAreReordered(t *testing.T) {
 		table.receive(at, k.closes()[2]) // late
 		h := a.conns[1]
 		if len(a.gaps) > 0 || h.endCount != 1 || !bytes.Equal(h.received[clientSide], said[clientSide]) || !bytes.Equal(h.received[serverSide], said[serverSide]) {
-			t.Fatalf("seed %d: %d and %d bytes are decoded of %d and %d, it ended %d times, the gaps are %v", seed,
+			t.Fatalf("seed %d: %d and %d bytes were decoded, want %d and %d; the connection ended %d times, and the gaps are %v", seed,
 				len(h.received[clientSide]), len(h.received[serverSide]), len(said[clientSide]), len(said[serverSide]), h.endCount, a.gaps)
 		}
 		if got := slices.Compact(h.order); !slices.Equal(got, want) {
-			t.Fatalf("seed %d: they are decoded as %v, not %v", seed, got, want)
+			t.Fatalf("seed %d: the order of the senders is %v, want %v", seed, got, want)
 		}
 		if !slices.IsSorted(h.times) {
-			t.Fatalf("seed %d: the clock goes back: %v", seed, h.times)
+			t.Fatalf("seed %d: the times are not in ascending order: %v", seed, h.times)
 		}
 	}
 }
@@ -336,7 +336,7 @@ func TestGapsAreReported(t *testing.T) {
 				h = &tableConn{}
 			}
 			if string(h.received[clientSide]) != c.client || string(h.received[serverSide]) != c.received || h.endCount != c.ended || a.endReason(1) != c.why || len(a.gaps) > 1 {
-				t.Errorf("%q and %q are decoded, it ended %d times, the gaps are %v", h.received[clientSide], h.received[serverSide], h.endCount, a.gaps)
+				t.Errorf("%q and %q were decoded, the connection ended %d times, and the gaps are %v", h.received[clientSide], h.received[serverSide], h.endCount, a.gaps)
 			}
 		})
 	}
@@ -358,7 +358,7 @@ func TestPortIsReused(t *testing.T) {
 	table.receive(2, append(second.opens(), second.send(clientSide, 0, "two"))...)
 	table.finish(3)
 	if len(a.gaps) != 1 || a.endReason(1) != reasonEndMissing {
-		t.Errorf("missing is %v", a.gaps)
+		t.Errorf("the gaps are %v", a.gaps)
 	}
 	if len(a.conns) != 2 || string(a.conns[1].received[clientSide]) != "one" || string(a.conns[2].received[clientSide]) != "two" || a.conns[1].endCount != 1 || a.conns[2].endCount != 1 {
 		t.Errorf("decoded: %+v, %+v", a.conns[1], a.conns[2])
@@ -375,7 +375,7 @@ func TestHeldSegmentsAreLimited(t *testing.T) {
 		table.receive(1, k.send(clientSide, 0, strings.Repeat("x", 60_000)))
 	}
 	if a.endReason(1) != reasonHoleTooLarge || a.conns[1].endCount != 1 {
-		t.Errorf("it ended %d times, the gaps are %v", a.conns[1].endCount, a.gaps)
+		t.Errorf("the connection ended %d times, and the gaps are %v", a.conns[1].endCount, a.gaps)
 	}
 }
 
@@ -390,7 +390,7 @@ func TestEndedConnectionsAreRemoved(t *testing.T) {
 		}
 	}
 	if n := len(table.conns); n > 100 {
-		t.Errorf("%d connections are remembered", n)
+		t.Errorf("the table holds %d connections", n)
 	}
 }
 
@@ -430,7 +430,7 @@ func TestTranslatedAddressesAreOneConnection(t *testing.T) {
 		}
 	}
 	if table.number != 40 || len(a.conns) != 40 || whole != 20 || others != 20 || len(a.gaps) > 0 {
-		t.Errorf("%d connections, %d of them whole, and %d others; missing is %v", table.number, whole, others, a.gaps)
+		t.Errorf("%d connections were found; %d were decoded completely, and %d are the others; the gaps are %v", table.number, whole, others, a.gaps)
 	}
 }
 
@@ -466,7 +466,7 @@ func TestTimesAreThoseOfPackets(t *testing.T) {
 	late.opens()
 	table.receive(4*second, late.send(clientSide, 0, "three"))
 	if a.endReason(2) != reasonStartMissing || table.alreadyOpen != 0 {
-		t.Errorf("missing is %v", a.gaps)
+		t.Errorf("the gaps are %v", a.gaps)
 	}
 }
 
@@ -501,7 +501,7 @@ func TestManySilentConnections(t *testing.T) {
 		}
 	}
 	if n := len(table.conns); n > 2*table.crowdedAt+1 || len(table.connsByISN) > table.crowdedAt || len(a.conns) > 0 {
-		t.Errorf("%d connections are remembered, %d numbers, and %d are understood", n, len(table.connsByISN), len(a.conns))
+		t.Errorf("the table holds %d connections and %d sequence numbers, and %d connections were decoded", n, len(table.connsByISN), len(a.conns))
 	}
 }
 
@@ -537,12 +537,12 @@ func FuzzTable(f *testing.F) {
 			}
 			for side := range h.received {
 				if !strings.HasPrefix(truth[side], string(h.received[side])) {
-					t.Errorf("of connection %d side %d is decoded as %q", n, side, h.received[side])
+					t.Errorf("connection %d: the bytes of side %d were decoded as %q", n, side, h.received[side])
 				}
 			}
 		}
 		if table.held != 0 {
-			t.Errorf("%d bytes are held", table.held)
+			t.Errorf("the table still holds %d bytes", table.held)
 		}
 	})
 }

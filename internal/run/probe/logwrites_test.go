@@ -18,7 +18,7 @@ func TestLogWritesAreCountedAndRemoved(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if r.WriteAndSync.Max.NS < r.Sync.Max.NS || r.WriteAndSync.Mean.NS < r.Sync.Mean.NS {
-		t.Errorf("a write with its sync takes less than the sync: %+v", r)
+		t.Errorf("a write with its sync took less time than the sync alone: %+v", r)
 	}
 	empty(t, dir)
 }
@@ -37,13 +37,13 @@ func TestLogWritesEndWithTheirContext(t *testing.T) {
 func TestLogWritesInAMissingFolder(t *testing.T) {
 	w := LogWrites{Dir: t.TempDir() + "/none", RecordBytes: 1, Records: 1, Duration: time.Second}
 	if _, err := w.Run(t.Context()); err == nil {
-		t.Error("a folder that is not there is written in")
+		t.Error("writing to a missing folder succeeded")
 	}
 }
 
 func empty(t *testing.T, dir string) {
 	t.Helper()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("there is %v left, %v", left, err)
+		t.Errorf("the folder still contains %v, %v", left, err)
 	}
 }

@@ -61,11 +61,11 @@ func TestPacedWrites(t *testing.T) {
 	want := []int64{2, 2, 2, 2, 2, 450, 352, 252, 152, 52}
 	for i, ns := range all[0].WaitNS {
 		if ns != want[i]*int64(ms) {
-			t.Errorf("write %d waited %d ns, not %d ms", i, ns, want[i])
+			t.Errorf("write %d waited %d ns, want %d ms", i, ns, want[i])
 		}
 	}
 	if !slices.Equal(sizes[6], []int{10, 20, 10, 20}) || len(all[0].SyncNS) != 7 || !slices.Equal(sizes[7], []int{10}) {
-		t.Errorf("after the stall: %v and %v, %d syncs", sizes[6], sizes[7], len(all[0].SyncNS))
+		t.Errorf("the sizes of the writes after the stall are %v and %v, with %d syncs in the first second", sizes[6], sizes[7], len(all[0].SyncNS))
 	}
 	all, _ = simulated(w, func(int) time.Duration { return 2 * ms }, func(n int) time.Duration {
 		if n == 3 {
@@ -82,7 +82,7 @@ func TestPacedWrites(t *testing.T) {
 func TestBytesOfPacedWrites(t *testing.T) {
 	w := PacedWrites{Sizes: []int{100, 300}, Interval: 10 * time.Millisecond, Duration: 66 * time.Second, Neighbor: 1000}
 	if total, atOnce := w.Bytes(); total != 6601*200+2*1000 || atOnce != LogFile+1000 {
-		t.Errorf("%d bytes, %d at once", total, atOnce)
+		t.Errorf("the writes need %d bytes, of which %d exist at once", total, atOnce)
 	}
 	for _, change := range []func(*PacedWrites){
 		func(w *PacedWrites) { w.Sizes = nil }, func(w *PacedWrites) { w.Sizes = []int{0} }, func(w *PacedWrites) { w.Interval = 0 },
@@ -116,7 +116,7 @@ func TestPacedWritesLeaveNothing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if entries, _ := os.ReadDir(dir); len(entries) > 0 {
-			t.Errorf("%s: %v is left", name, entries)
+			t.Errorf("%s: the folder still contains %v", name, entries)
 		}
 		if name == "complete" && seconds != 1 {
 			t.Errorf("%d seconds", seconds)
@@ -138,7 +138,7 @@ func TestNeighbor(t *testing.T) {
 		t.Errorf("%d bytes were written: %v", n.written.Load(), err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
-		t.Errorf("%v is left", entries)
+		t.Errorf("the folder still contains %v", entries)
 	}
 }
 
@@ -159,6 +159,6 @@ func TestEcho(t *testing.T) {
 	}
 	e.Close()
 	if _, err := RoundTrips(t.Context(), e.Address, e.Token, 1, time.Minute); err == nil || err.Error() != "cannot measure round trips to "+e.Address+": connection refused; start the agent on that host with an --address that the other hosts can reach" {
-		t.Errorf("after the end: %v", err)
+		t.Errorf("measuring round trips after the end of the echo returned: %v", err)
 	}
 }

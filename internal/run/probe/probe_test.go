@@ -33,7 +33,7 @@ func TestFsyncBounds(t *testing.T) {
 		50 * time.Millisecond: 100, time.Second: 10, time.Minute: 1,
 	} {
 		if got := made(each); got != want {
-			t.Errorf("of %v each %d are made, not %d", each, got, want)
+			t.Errorf("with syncs of %v, the number of writes is %d, want %d", each, got, want)
 		}
 	}
 }
@@ -43,16 +43,16 @@ func TestDevice(t *testing.T) {
 	a, err := Device(dir)
 	b, err2 := Device(dir + "/..")
 	if err != nil || err2 != nil || a != b {
-		t.Errorf("%d and %d, %v, %v", a, b, err, err2)
+		t.Errorf("the devices of a folder and its parent are %d and %d, %v, %v", a, b, err, err2)
 	}
 	if _, err := Device(dir + "/none"); err == nil {
-		t.Error("a folder that is not there has a device")
+		t.Error("a missing folder has a device")
 	}
 }
 
 func TestFsyncRefuses(t *testing.T) {
 	if _, err := Fsync(t.Context(), root(t, t.TempDir()), 0); err == nil {
-		t.Error("nothing was measured")
+		t.Error("a measurement of 0 writes succeeded")
 	}
 }
 

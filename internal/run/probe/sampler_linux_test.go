@@ -85,7 +85,7 @@ func TestSamplerReadsProcesses(t *testing.T) {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 		if rows[1] != (ProcessUsage{PID: 8}) {
-			t.Errorf("%s: no process: %+v", name, rows[1])
+			t.Errorf("%s: the usage of a missing process is %+v", name, rows[1])
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestSamplerReadsMachines(t *testing.T) {
 		t.Errorf("%+v, %v", m, ok)
 	}
 	if _, ok := newSampler(write(t, nil)+"/").Machine(someTime, nil); ok {
-		t.Error("a machine without /proc")
+		t.Error("a sample of a machine without /proc succeeded")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestDisksAreAdded(t *testing.T) {
 	}
 	a.Add(&DiskUsage{Flushes: 7})
 	if a.Flushes != -1 {
-		t.Error("a number unknown for one process is known for all")
+		t.Error("a sum that includes an unknown number is known")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestSamplerSeesReplacedProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if z := s.Processes(someTime, []int{7})[0]; z.OK {
-		t.Errorf("a zombie: %+v", z)
+		t.Errorf("the usage of a zombie process is %+v", z)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestProgramUsage(t *testing.T) {
 	process(20, "cc1", 20, 500, 1)
 	process(21, "idle", 21, 500, 1)
 	if got := read(0); got != nil {
-		t.Errorf("of the first sample: %v", got)
+		t.Errorf("the first sample lists programs: %v", got)
 	}
 	process(20, "cc1", 20, 550, 1)
 	process(30, "cc1", 20, 25, 900) // the process was started since the previous sample
@@ -188,7 +188,7 @@ func TestProgramUsage(t *testing.T) {
 	}
 	process(20, "new", 20, 900, 1000)
 	if got := read(60); got != nil {
-		t.Errorf("after a gap: %v", got)
+		t.Errorf("a sample after a gap lists programs: %v", got)
 	}
 }
 
@@ -203,13 +203,13 @@ func TestThrift(t *testing.T) {
 		return done
 	}
 	if got := of(time.Millisecond, 0, 0.2, 1, 1.99, 3); !slices.Equal(got, []bool{true, false, true, true, true}) {
-		t.Errorf("a cheap one: %v", got)
+		t.Errorf("the executions of a cheap part are %v", got)
 	}
 	if got := of(30*time.Millisecond, 0, 1, 2, 3, 4, 5, 6); !slices.Equal(got, []bool{true, false, false, true, false, false, true}) {
-		t.Errorf("a costly one: %v", got)
+		t.Errorf("the executions of an expensive part are %v", got)
 	}
 	if got := of(time.Hour, 0, -7200); !slices.Equal(got, []bool{true, true}) {
-		t.Errorf("a clock that was set back: %v", got)
+		t.Errorf("the executions with a clock that was set back are %v", got)
 	}
 }
 
@@ -222,10 +222,10 @@ func TestSamplerReadsThisMachine(t *testing.T) {
 	rows := s.Processes(time.Now(), []int{os.Getpid(), 1 << 30})
 	us, none := rows[0], rows[1]
 	if !us.OK || us.PID != os.Getpid() || us.RSS < 1<<20 || us.Threads < 1 || us.FDs < 3 || us.Voluntary+us.Involuntary < 1 || us.Started <= 0 || us.MinorFaults < 1 {
-		t.Errorf("us: %+v", us)
+		t.Errorf("the usage of this process is %+v", us)
 	}
 	if none != (ProcessUsage{PID: 1 << 30}) {
-		t.Errorf("no process: %+v", none)
+		t.Errorf("the usage of a missing process is %+v", none)
 	}
 	m, ok := s.Machine(time.Now(), nil)
 	if !ok || m.CPU.Total() <= 0 || m.LoopbackBytes < 0 || len(m.Cores) < 1 {
@@ -285,7 +285,7 @@ func FuzzSocketList(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		all, _, _ := parseSocketList(b, nil)
 		if len(all) > len(b)/diagMessage {
-			t.Errorf("%d sockets of %d bytes", len(all), len(b))
+			t.Errorf("%d sockets were parsed from %d bytes", len(all), len(b))
 		}
 	})
 }
@@ -366,7 +366,7 @@ const idleThreads = 20
 // TestBeIdle runs as the process that the benchmark samples. It has twenty waiting threads.
 func TestBeIdle(t *testing.T) {
 	if os.Getenv("QUORUMBENCH_BE_IDLE") == "" {
-		t.Skip("this is a process of BenchmarkSampling's")
+		t.Skip("this test runs only in a process that BenchmarkSampling starts")
 	}
 	for range idleThreads {
 		go func() {
@@ -385,7 +385,7 @@ func TestSamplerSeesALimit(t *testing.T) {
 	}
 	group := filepath.Join(ours.cpu[0], fmt.Sprintf("quorumbench-test-%d", os.Getpid()))
 	if err := os.Mkdir(group, 0o755); err != nil {
-		t.Skipf("this test may make no control group: %v", err)
+		t.Skipf("this test may not create a control group: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := os.Remove(group); err != nil {
@@ -394,7 +394,7 @@ func TestSamplerSeesALimit(t *testing.T) {
 	})
 	put := func(file, text string) error { return os.WriteFile(filepath.Join(group, file), []byte(text), 0o600) }
 	if put("cpu.cfs_quota_us", "2000") != nil && put("cpu.max", "2000 100000") != nil {
-		t.Skip("this test may set no limit on processor time")
+		t.Skip("this test may not set a limit on processor time")
 	}
 	child := exec.Command(os.Args[0], "-test.run=^TestBeBusy$")
 	child.Env = append(os.Environ(), "QUORUMBENCH_BE_BUSY=1")
@@ -407,7 +407,7 @@ func TestSamplerSeesALimit(t *testing.T) {
 	}()
 	pid := child.Process.Pid
 	if err := put("cgroup.procs", fmt.Sprint(pid)); err != nil {
-		t.Skipf("this test may move no process: %v", err)
+		t.Skipf("this test may not move a process to a control group: %v", err)
 	}
 	s, _ := NewSampler()
 	deadline := time.Now().Add(time.Minute)
@@ -417,7 +417,7 @@ func TestSamplerSeesALimit(t *testing.T) {
 			break
 		}
 		if now.After(deadline) {
-			t.Fatalf("after a minute at 2 %% of a processor: %+v", row)
+			t.Fatalf("after a minute with a limit of 2 %% of a processor, no throttling is counted: %+v", row)
 		}
 	}
 }
@@ -425,7 +425,7 @@ func TestSamplerSeesALimit(t *testing.T) {
 // TestBeBusy runs as the process that is throttled.
 func TestBeBusy(t *testing.T) {
 	if os.Getenv("QUORUMBENCH_BE_BUSY") == "" {
-		t.Skip("this is a process of TestSamplerSeesALimit's")
+		t.Skip("this test runs only in a process that TestSamplerSeesALimit starts")
 	}
 	for {
 		_ = os.Getpid()

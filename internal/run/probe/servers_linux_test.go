@@ -13,7 +13,7 @@ func TestFindServers(t *testing.T) {
 	listen := func(network, at string) (port string) {
 		l, err := net.Listen(network, at)
 		if err != nil {
-			t.Skipf("nothing can listen at %s here: %v", at, err)
+			t.Skipf("this machine cannot listen at %s: %v", at, err)
 		}
 		t.Cleanup(func() { _ = l.Close() })
 		_, port, _ = net.SplitHostPort(l.Addr().String())

@@ -113,7 +113,7 @@ func TestOneScheduleForAllClients(t *testing.T) {
 			t.Errorf("load %s: %d writes on %d connections were due in 1 s, want %d on %d", name, result.Due, result.Connections, want, l.Clients)
 		}
 		if result.Cleanup.Err() != nil || !empty(t, c) {
-			t.Errorf("load %s: cleaned up with %+v", name, result.Cleanup)
+			t.Errorf("load %s: keys are left after the clean-up %+v", name, result.Cleanup)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestChecksAndCleansEveryStore(t *testing.T) {
 			// With as many clients as writes, no write waits for a connection, not even at the end.
 			result := check(t, c, 200, 200, "1s")
 			if result.Due != 200 || result.Errors > 0 || result.Cleanup.Err() != nil || !empty(t, c) {
-				t.Errorf("%d due, errors %v, clean-up %+v", result.Due, result.ErrorsByKind, result.Cleanup)
+				t.Errorf("%d writes were due, the errors are %v, and the clean-up is %+v", result.Due, result.ErrorsByKind, result.Cleanup)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestSlowestWriteIncludesTheStall(t *testing.T) {
 		c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
 		result := check(t, c, 500, 50, "2s")
 		if result.SlowestNS == nil || *result.SlowestNS < 0.8e9 || len(result.Stores) == 0 || !empty(t, c) {
-			r.Errorf("%v, %d rows of the member", result.SlowestNS, len(result.Stores))
+			r.Errorf("the slowest write took %v, and %d rows of the member were recorded", result.SlowestNS, len(result.Stores))
 		}
 	})
 }
@@ -167,11 +167,11 @@ func TestPrefixMustBeEmpty(t *testing.T) {
 				}
 				var notEmpty *guard.NotEmptyError
 				if _, err := checked(t.Context(), t, c, s, nil); !errors.As(err, &notEmpty) {
-					t.Fatalf("it says %v", err)
+					t.Fatalf("the error is %v, want a NotEmptyError", err)
 				}
 				text := notEmpty.Error()
 				if !strings.HasPrefix(text, `prefix "/check/" is not empty`) || !strings.Contains(text, "choose another prefix") || strings.Contains(strings.ToLower(text), "delete with") {
-					t.Errorf("it says %q", text)
+					t.Errorf("the text of the error is %q", text)
 				}
 			}
 		})
@@ -216,7 +216,7 @@ func TestStoreWithoutPrefixesIsSwept(t *testing.T) {
 	result := check(t, swept, 500, 20, "1s")
 	// A write that was not sent because the machine was busy was not executed.
 	if result.Due != 500 || result.Cleanup.Err() != nil || result.Cleanup.Deleted < int64(result.Operations) || !empty(t, c) {
-		t.Errorf("%d due, %d done, %+v", result.Due, result.Operations, result.Cleanup)
+		t.Errorf("%d writes were due, %d were done, and the clean-up is %+v", result.Due, result.Operations, result.Cleanup)
 	}
 }
 
@@ -236,6 +236,6 @@ func TestRefusesUnsupportedCleanups(t *testing.T) {
 		}
 	}
 	if refused == 0 {
-		t.Error("nothing was refused")
+		t.Error("no unsupported clean-up was rejected")
 	}
 }

@@ -83,21 +83,21 @@ func rightFigures(t *testing.T, run *record.Run) {
 	t.Helper()
 	trial := &run.Trials[0]
 	if trial.State != record.Complete || trial.Errors != 0 || trial.Seconds < 4 || trial.Seconds > 8 || len(trial.ByWorker) != 2 || len(trial.ByHost) != 3 {
-		t.Fatalf("%s with %d errors in %v s, workers %+v, hosts %+v", trial.State, trial.Errors, trial.Seconds, trial.ByWorker, trial.ByHost)
+		t.Fatalf("the trial's state is %s, with %d errors in %v s, the workers %+v and the hosts %+v", trial.State, trial.Errors, trial.Seconds, trial.ByWorker, trial.ByHost)
 	}
 	if math.Abs(trial.PerSecond-float64(trial.Completed)/trial.Seconds) > 1 || trial.ByWorker[0].Operations+trial.ByWorker[1].Operations != trial.Operations {
-		t.Errorf("%v/s, %d completed in %v s, %d of %+v", trial.PerSecond, trial.Completed, trial.Seconds, trial.Operations, trial.ByWorker)
+		t.Errorf("the rate is %v/s, but %d operations completed in %v s; the trial has %d operations, and the workers have %+v", trial.PerSecond, trial.Completed, trial.Seconds, trial.Operations, trial.ByWorker)
 	}
 	if cpu := trial.StoreCPUSeconds; cpu == nil || *cpu <= 0 || *cpu > 2*trial.Seconds*float64(trial.Machine.CPUs) {
 		t.Errorf("the store's processor time is %v", cpu)
 	}
 	if trial.Opened.Before(run.Started) || trial.Opened.After(*run.Finished) {
-		t.Errorf("the window opened at %v, and the run lasted from %v to %v", trial.Opened, run.Started, run.Finished)
+		t.Errorf("the window opened at %v, but the run lasted from %v to %v", trial.Opened, run.Started, run.Finished)
 	}
 	sampled := map[string]bool{}
 	for _, r := range trial.Machines {
 		if sampled[r.Name] = true; r.Time.Before(run.Started.Add(-time.Minute)) || r.Time.After(run.Finished.Add(time.Minute)) {
-			t.Errorf("%s was sampled at %v, and the run lasted from %v to %v", r.Name, r.Time, run.Started, run.Finished)
+			t.Errorf("%s was sampled at %v, but the run lasted from %v to %v", r.Name, r.Time, run.Started, run.Finished)
 		}
 	}
 	for _, name := range []string{"generator", "generator gen1", "generator gen2", "machine", "m1"} {
@@ -106,7 +106,7 @@ func rightFigures(t *testing.T, run *record.Run) {
 		}
 	}
 	if sampled["generator db"] {
-		t.Error("a process that generated nothing has a row")
+		t.Error("a process that generated no load has a row")
 	}
 	for i := range trial.ByHost {
 		h := &trial.ByHost[i]
@@ -114,7 +114,7 @@ func rightFigures(t *testing.T, run *record.Run) {
 			t.Errorf("%+v, clock %+v", h, h.Clock)
 		}
 		if c := run.Hosts[i].Clock; c == nil || c.Before.At.After(*trial.Opened) || c.After.At.Before(*trial.Opened) {
-			t.Errorf("the clock of %s before and after the run: %+v", h.Name, c)
+			t.Errorf("the readings of the clock of %s before and after the run are %+v", h.Name, c)
 		}
 	}
 }
@@ -139,11 +139,11 @@ func TestCorrectsConstantClockErrors(t *testing.T) {
 		c := trial.ByHost[i].Clock
 		for _, is := range []measure.ClockReading{c.Before, c.After, run.Hosts[i].Clock.Before, run.Hosts[i].Clock.After} {
 			if (time.Duration(is.AheadNS) - want).Abs() > time.Duration(is.BoundNS) {
-				t.Errorf("the clock of %s is %v ahead, and not %+v", trial.ByHost[i].Name, want, is)
+				t.Errorf("the clock of %s is %v ahead, but the reading is %+v", trial.ByHost[i].Name, want, is)
 			}
 		}
 		if c.Jumps != 0 {
-			t.Errorf("%s: %+v", trial.ByHost[i].Name, c)
+			t.Errorf("the recorded clock of %s has jumps: %+v", trial.ByHost[i].Name, c)
 		}
 	}
 	if why := r32(trial); strings.Contains(why, "was set") {
@@ -166,16 +166,16 @@ func TestCorrectsClocksSetDuringALoad(t *testing.T) {
 		h := &trial.ByHost[i]
 		by, is := set[h.Name]
 		if (h.Clock.Jumps > 0) != is || (time.Duration(h.Clock.ClockChangeNS)-by).Abs() > time.Minute {
-			t.Errorf("the clock of %s was set by %v: %+v", h.Name, by, h.Clock)
+			t.Errorf("the clock of %s was set by %v, but the record is %+v", h.Name, by, h.Clock)
 		}
 		said := slices.ContainsFunc(trial.Events, func(e record.Event) bool {
 			return e.Kind == "clock_set" && strings.Contains(e.Text, "host "+h.Name+" ")
 		})
 		if said != is || strings.Contains(r32(trial), "the clock of host "+h.Name+" was set during the trial (1 change, 3600 s in total)") != is {
-			t.Errorf("%s: %v, %q, %+v", h.Name, is, r32(trial), trial.Events)
+			t.Errorf("host %s: the clock was set: %v; the reason of R32 is %q; the events are %+v", h.Name, is, r32(trial), trial.Events)
 		}
 	}
 	if trial.Verdict.State == verdict.Valid {
-		t.Error("the trial is valid")
+		t.Error("the trial is valid although clocks were set")
 	}
 }

@@ -19,7 +19,7 @@ func TestClusterWithALostMemberIsIncomplete(t *testing.T) {
 		{currentCluster{mustReplace: true}, true},
 	} {
 		if got := test.now.allRunning(); got != test.want {
-			t.Errorf("started by the run %v, lost %v: whole is %v", test.now.trial.Started != nil, test.now.mustReplace, got)
+			t.Errorf("for a cluster with Started set: %v and mustReplace: %v, allRunning returned %v", test.now.trial.Started != nil, test.now.mustReplace, got)
 		}
 	}
 }

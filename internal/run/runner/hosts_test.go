@@ -42,7 +42,7 @@ func (h elsewhere) Describe(ctx context.Context) (host.Description, error) {
 // machines of both hosts.
 func TestRunOnTwoHosts(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("other systems have one loopback address, and do not say what processes use")
+		t.Skip("other systems have one loopback address and do not report the usage of processes")
 	}
 	const file = `
 name: two-hosts
@@ -66,7 +66,7 @@ trials:
 		t.Fatal(err)
 	}
 	if len(run.Machines) != 2 || run.Machines[1].Name != "there" {
-		t.Errorf("machines %+v", run.Machines)
+		t.Errorf("the recorded machines are %+v", run.Machines)
 	}
 	var at []string
 	for _, m := range run.Clusters[0].Members {
@@ -76,11 +76,11 @@ trials:
 		t.Errorf("the members are on %q", at)
 	}
 	if d := run.Clusters[0].Durability; d == nil || d.Fdatasyncs == 0 {
-		t.Errorf("durability %+v", d)
+		t.Errorf("the recorded durability is %+v", d)
 	}
 	trial := &run.Trials[0]
 	if trial.SharesMachine == nil || !*trial.SharesMachine {
-		t.Error("a member shares the generator's machine, which is not recorded")
+		t.Error("the record does not show that a member shares the generator's machine")
 	}
 	if trial.StoreCPUSeconds == nil {
 		t.Error("the store's usage is unknown")
@@ -106,6 +106,6 @@ trials:
 		}
 	}
 	if !logged["m1"] || !logged["m2"] {
-		t.Errorf("the logs of m1 and m2 on two hosts reported nothing: %+v", trial.Events)
+		t.Errorf("the logs of m1 and m2 on two hosts did not both cause events: %+v", trial.Events)
 	}
 }

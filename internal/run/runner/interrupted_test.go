@@ -22,7 +22,7 @@ func TestInterruptedRunReportsRemainingKeys(t *testing.T) {
 		{errors.Join(errors.New("the preload stopped"), left), "context canceled\nkeys are left"},
 	} {
 		if err := interrupted(ctx, test.was); !errors.Is(err, context.Canceled) || err.Error() != test.want {
-			t.Errorf("%v became %v", test.was, err)
+			t.Errorf("the error %v was converted to %v", test.was, err)
 		}
 	}
 }

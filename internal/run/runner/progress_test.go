@@ -21,7 +21,7 @@ func TestRemainingTimeIsTheSumOverTrials(t *testing.T) {
 		r.begunTrials, r.endedTrials = test.at, test.ended
 		e := r.estimate()
 		if _, _, got := e.times(); got != test.want {
-			t.Errorf("%d begun and %d ended: %v are left, not %v", test.at, test.ended, got, test.want)
+			t.Errorf("with %d trials begun and %d ended, the remaining time is %v, want %v", test.at, test.ended, got, test.want)
 		}
 	}
 }
@@ -35,27 +35,27 @@ func TestRemainingTimeOfTrialsWithATotal(t *testing.T) {
 	p := &pace{}
 	e := estimate{trials: []scenario.Trial{total, other, total}, begunTrials: 1, running: time.Second, pace: p}
 	if share, one, all := e.times(); share != 0 || one != 0 || all != 0 {
-		t.Errorf("without a rate the estimate is %v, %v and %v", share, one, all)
+		t.Errorf("without a rate, the share and the remaining times are %v, %v and %v", share, one, all)
 	}
 	p.record(1, began)
 	p.record(2500, began.Add(2500*time.Millisecond))
 	share, one, all := e.times()
 	if share != 0.25 || one != 7500*time.Millisecond || all != 39_400*time.Millisecond {
-		t.Errorf("at 1000/s the estimate is %v, %v and %v", share, one, all)
+		t.Errorf("at 1000/s, the share and the remaining times are %v, %v and %v", share, one, all)
 	}
 	p.ended(&e.trials[0], &record.Trial{Seconds: 10, Counts: record.Counts{Due: 10_000}})
 	p.begin()
 	e.endedTrials, e.begunTrials, e.running = 1, 2, time.Second
 	if share, one, all = e.times(); share != 0 || one != 21*time.Second || all != 31_600*time.Millisecond {
-		t.Errorf("after a trial at 1000/s the estimate is %v, %v and %v", share, one, all)
+		t.Errorf("after a trial at 1000/s, the share and the remaining times are %v, %v and %v", share, one, all)
 	}
 	p.byName["a"] = 100
 	if _, _, all = e.times(); all != 121_600*time.Millisecond {
-		t.Errorf("with a repeat at 100/s the estimate is %v", all)
+		t.Errorf("with a repeat at 100/s, the remaining time is %v", all)
 	}
 	e.endedTrials = 3
 	if share, one, all = e.times(); share != 0 || one != 0 || all != 0 {
-		t.Errorf("at the end the estimate is %v, %v and %v", share, one, all)
+		t.Errorf("at the end, the share and the remaining times are %v, %v and %v", share, one, all)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestRemainingTimeIncludesTimeBetweenLoads(t *testing.T) {
 	r.begunTrials = 1
 	r.report(Progress{})
 	if !said.IsMinimum || said.Remaining != 3*(5*time.Second+defaultOverhead) {
-		t.Errorf("before a trial has ended the estimate is %v, at least: %v", said.Remaining, said.IsMinimum)
+		t.Errorf("before the end of the first trial, the estimate is %v, and IsMinimum is %v", said.Remaining, said.IsMinimum)
 	}
 	turn := time.Unix(1000, 0)
 	load := turn.Add(7 * time.Second)                                                // 7 s for starting and preloading
@@ -76,11 +76,11 @@ func TestRemainingTimeIncludesTimeBetweenLoads(t *testing.T) {
 	r.endedTrials = 1
 	r.report(Progress{})
 	if want := 2 * (7 + 5 + 3) * time.Second; said.IsMinimum || said.Remaining != want {
-		t.Errorf("after a trial that took 15 s the estimate is %v, at least: %v", said.Remaining, said.IsMinimum)
+		t.Errorf("after a trial that took 15 s, the estimate is %v, and IsMinimum is %v", said.Remaining, said.IsMinimum)
 	}
 	// The remaining time of the current trial is the rest of its load and the time after the load.
 	e := estimate{trials: r.plan, endedTrials: 1, begunTrials: 2, running: 2 * time.Second, pace: &r.pace, overhead: r.overhead}
 	if _, trial, all := e.times(); trial != 3*time.Second || all != (3+3+15)*time.Second {
-		t.Errorf("while it runs the estimate is %v and %v", trial, all)
+		t.Errorf("while a trial runs, the remaining times of the trial and the run are %v and %v", trial, all)
 	}
 }

@@ -56,23 +56,23 @@ func TestRoundsEndInTime(t *testing.T) {
 		why, err := s.conduct(t.Context())
 		took := s.clock.Sub(s.began)
 		if err != nil || why != record.EndedTime {
-			t.Fatalf("it ended with %q, %v", why, err)
+			t.Fatalf("the run ended with the reason %q, %v", why, err)
 		}
 		if took+longest <= most {
-			t.Fatalf("it ended after %v of %v, and no round took longer than %v", took, most, longest)
+			t.Fatalf("the rounds ended after %v of %v although no round took longer than %v", took, most, longest)
 		}
 		if s.played > 1 && took > most+slowest {
-			t.Fatalf("it took %v of %v", took, most)
+			t.Fatalf("the rounds took %v, which exceeds the time limit %v by too much", took, most)
 		}
 	}
 	// Rounds of equal length run until the next round would no longer fit into the time limit.
 	s := scripted(30*time.Minute, func(int) time.Duration { return 7 * time.Minute }, never)
 	if _, err := s.conduct(t.Context()); err != nil || s.played != 4 {
-		t.Errorf("%d rounds of 7 minutes in 30, %v", s.played, err)
+		t.Errorf("%d rounds of 7 minutes were run in 30 minutes, %v", s.played, err)
 	}
 	s = scripted(28*time.Minute, func(int) time.Duration { return 7 * time.Minute }, never)
 	if _, err := s.conduct(t.Context()); err != nil || s.played != 4 {
-		t.Errorf("%d rounds of 7 minutes in 28, %v", s.played, err)
+		t.Errorf("%d rounds of 7 minutes were run in 28 minutes, %v", s.played, err)
 	}
 }
 
@@ -85,11 +85,11 @@ func TestRoundsEnd(t *testing.T) {
 		return ""
 	})
 	if why, err := s.conduct(t.Context()); why != record.EndedPrecise || err != nil || s.played != 12 {
-		t.Errorf("%q, %v after %d", why, err, s.played)
+		t.Errorf("the end reason is %q, %v after %d rounds", why, err, s.played)
 	}
 	s = scripted(time.Hour, quick, never)
 	if why, err := s.conduct(t.Context()); why != record.EndedMaxRepeats || err != nil || s.played != scenario.MaxRepeats {
-		t.Errorf("%q, %v after %d", why, err, s.played)
+		t.Errorf("the end reason is %q, %v after %d rounds", why, err, s.played)
 	}
 	broken := errors.New("it broke")
 	s.runRound = func(context.Context, int) error { return broken }
@@ -149,11 +149,11 @@ func TestRepeatingStopsWhenPrecise(t *testing.T) {
 		for seed := range runs {
 			why, r := repeated(t, seed, until, sides...)
 			if why != record.EndedPrecise || len(r.Imprecise()) > 0 || r.Rounds < r.FewestRepeats() {
-				t.Fatalf("%q after %d repeats: %+v", why, r.Rounds, r.Precisions)
+				t.Fatalf("the end reason is %q after %d repeats, with the precisions %+v", why, r.Rounds, r.Precisions)
 			}
 			for _, p := range r.Precisions {
 				if p.HalfWidth > until.Precision || p.Repeats < r.FewestRepeats() {
-					t.Fatalf("%+v is precise", p)
+					t.Fatalf("the figure is not precise enough: %+v", p)
 				}
 			}
 			sum += r.Rounds
@@ -162,13 +162,13 @@ func TestRepeatingStopsWhenPrecise(t *testing.T) {
 	}
 	quiet, lively := mean(side{name: "a", spread: 0.002}), mean(side{name: "a", spread: 0.06})
 	if quiet != 10 || lively < 30 || lively > 55 { // (2.05 x 6 / 2)² is 38
-		t.Errorf("%v and %v repeats", quiet, lively)
+		t.Errorf("the sides with a small and a large spread take %v and %v repeats", quiet, lively)
 	}
 	if both := mean(side{name: "a", spread: 0.06}, side{name: "b", spread: 0.06, baselineOf: "a"}); both < 1.5*lively || both > 2.5*lively {
-		t.Errorf("a ratio takes %v repeats, a side %v", both, lively)
+		t.Errorf("a ratio takes %v repeats, a single side %v", both, lively)
 	}
 	if half := mean(side{name: "a", spread: 0.002, invalid: 0.5}); half < 15 || half > 26 { // the rounds continue until ten repeats are valid
-		t.Errorf("with half of them invalid it takes %v repeats", half)
+		t.Errorf("with half of the repeats invalid, the run takes %v repeats", half)
 	}
 }
 
@@ -177,10 +177,10 @@ func TestRepeatingGivesUp(t *testing.T) {
 	until := &record.RepeatRule{Precision: 0.02, Metrics: []string{"ops"}}
 	all := side{name: "a", spread: 0.01, invalid: 1}
 	if why, r := repeated(t, 1, until, all, side{name: "b"}); why != record.EndedHopeless || r.Rounds != 10 || len(r.LeftOut) != 1 {
-		t.Errorf("%q after %d repeats: %q", why, r.Rounds, r.LeftOut)
+		t.Errorf("the end reason is %q after %d repeats; left out are %q", why, r.Rounds, r.LeftOut)
 	}
 	if why, _ := repeated(t, 1, &record.RepeatRule{Precision: 0.02, Metrics: []string{"p90"}}, side{name: "a"}); why != record.EndedHopeless {
-		t.Errorf("a figure without measurements: %q", why)
+		t.Errorf("the end reason for a figure without measurements is %q", why)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestRunUntilPrecise(t *testing.T) {
 		Scenario: attached(t, of), Root: t.TempDir(), Lookup: func(string) (store.Store, error) { return of.Store, nil },
 		StopReason: func(trials []*record.Trial) record.EndReason {
 			if asked++; len(trials) != 2*asked {
-				t.Errorf("it was asked about %d trials after %d rounds", len(trials), asked)
+				t.Errorf("StopReason received %d trials after %d rounds", len(trials), asked)
 			}
 			if asked == 3 {
 				return record.EndedPrecise
@@ -220,7 +220,7 @@ func TestRunUntilPrecise(t *testing.T) {
 		},
 		Progress: func(p Progress) {
 			if p.Trials != 0 || p.Remaining != 0 {
-				t.Errorf("%d trials in %v are left, which cannot be known", p.Trials, p.Remaining)
+				t.Errorf("%d trials in %v are reported as remaining, but their number is unknown", p.Trials, p.Remaining)
 			}
 		},
 	})
@@ -236,10 +236,10 @@ func TestRunUntilPrecise(t *testing.T) {
 		names = append(names, run.Trials[i].Name)
 	}
 	if len(names) != 6 || names[0] == names[1] || !slices.Equal(names, []string{names[0], names[1], names[1], names[0], names[0], names[1]}) {
-		t.Errorf("the trials ran as %q", names)
+		t.Errorf("the trials ran in the order %q", names)
 	}
 	if run.State != record.Complete || run.RepeatRule == nil || run.RepeatRule.EndReason != record.EndedPrecise || run.RepeatRule.Precision != 0.5 || run.Planned != 6 || len(run.Clusters) != 1 {
-		t.Errorf("%s, %+v, %d planned, %d clusters", run.State, run.RepeatRule, run.Planned, len(run.Clusters))
+		t.Errorf("the run's state is %s, its rule %+v, with %d planned trials and %d clusters", run.State, run.RepeatRule, run.Planned, len(run.Clusters))
 	}
 }
 
@@ -267,6 +267,6 @@ func TestInterruptedRepeatingIsReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := compare.RepeatProgressOfRun(run); run.State != record.Interrupted || run.RepeatRule.EndReason != "" || len(run.Trials) != 3 || run.Planned != 4 || r.Rounds != 1 {
-		t.Errorf("%s, %+v, %d of %d trials, %d repeats", run.State, run.RepeatRule, len(run.Trials), run.Planned, r.Rounds)
+		t.Errorf("the run's state is %s, its rule %+v, with %d of %d trials and %d repeats", run.State, run.RepeatRule, len(run.Trials), run.Planned, r.Rounds)
 	}
 }

@@ -45,22 +45,22 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 	}
 	for _, endpoint := range c.Access().Endpoints {
 		if !strings.HasPrefix(endpoint, "127.0.4.") {
-			t.Errorf("a member is at %s", endpoint)
+			t.Errorf("a member has the endpoint %s", endpoint)
 		}
 	}
 	seen := agents.ServedPuts(t, c.Access().Endpoints)
 	m := res.Measured
 	if m.Due != l.Total || m.Succeeded() != l.Total || seen != l.Total {
-		t.Errorf("%d were due of %d, %d succeeded, and the members saw %d", m.Due, l.Total, m.Succeeded(), seen)
+		t.Errorf("%d operations were due, want %d; %d succeeded, and the members received %d", m.Due, l.Total, m.Succeeded(), seen)
 	}
 	var union *measure.Histogram
 	for i, o := range ears {
 		union = measure.Add(union, o.Response)
 		if p := &m.Parts[i]; p.Due != o.Due || p.Due != l.Total/4+map[bool]uint64{true: 1}[i < 3] {
-			t.Errorf("worker %d had %d due, and reported %d", i+1, p.Due, o.Due)
+			t.Errorf("worker %d had %d operations due, and its report has %d", i+1, p.Due, o.Due)
 		}
 	}
 	if !reflect.DeepEqual(union.Export().Counts, m.MergedCell().Response.Export().Counts) {
-		t.Error("the merged histogram is not the union of the workers'")
+		t.Error("the merged histogram is not the sum of the workers' histograms")
 	}
 }

@@ -71,7 +71,7 @@ func TestCountsOfManyEvents(t *testing.T) {
 		for _, h := range l.Overflow() {
 			add(out, h)
 			if reported[memberKind{h.Member, h.Kind}] != MaxPerKind || h.Line == "" {
-				t.Errorf("%+v comes after %d", h, reported[memberKind{h.Member, h.Kind}])
+				t.Errorf("the summarized event %+v follows %d reported events", h, reported[memberKind{h.Member, h.Kind}])
 			}
 		}
 		if len(in) != len(out) {
@@ -123,6 +123,6 @@ func TestLinesOfAnotherClock(t *testing.T) {
 		}
 	}
 	if h, ok := NewListener(words{}.Signal, noon).Line("m1", line, Reading{At: at}); ok {
-		t.Errorf("an hour in the future: %+v", h)
+		t.Errorf("a line from an hour in the future was accepted: %+v", h)
 	}
 }

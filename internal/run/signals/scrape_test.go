@@ -73,7 +73,7 @@ func TestPrometheusTextIsRead(t *testing.T) {
 		}
 	}
 	if _, ok := sample[store.CommitSeconds]; ok {
-		t.Error("a commit is returned that does not exist")
+		t.Error("the sample has a commit metric that the text does not contain")
 	}
 }
 
@@ -130,20 +130,20 @@ func TestFailedScrapeNamesTheCause(t *testing.T) {
 	defer server.Close()
 	s, _ := NewScraper(etcd.New(), store.Access{}, strings.TrimPrefix(server.URL, "http://"))
 	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "HTTP status 404") {
-		t.Errorf("it says %v", err)
+		t.Errorf("the error is %v", err)
 	}
 	s, _ = NewScraper(etcd.New(), store.Access{}, nobody)
 	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("it says %v", err)
+		t.Errorf("the error is %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Read(ended); err == nil || !strings.Contains(err.Error(), "canceled") {
-		t.Errorf("it says %v", err)
+		t.Errorf("the error is %v", err)
 	}
 	s, _ = NewScraper(zookeeper.New(), store.Access{}, wordServer(t, "zk_version\t3.9.5\n"))
 	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "no known metric") {
-		t.Errorf("it says %v", err)
+		t.Errorf("the error is %v", err)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestScrapeNamesTheSettingThatAllowsIt(t *testing.T) {
 	} {
 		s, _ := NewScraper(c.of, store.Access{}, c.endpoint)
 		if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: it says %v", c.of.Name(), err)
+			t.Errorf("%s: the error is %v", c.of.Name(), err)
 		}
 	}
 }
@@ -190,6 +190,6 @@ func TestConnectMeasuresAndFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := MeasureConnect(t.Context(), nobody, nil); err == nil || !strings.Contains(err.Error(), nobody) {
-		t.Errorf("it says %v", err)
+		t.Errorf("the error is %v", err)
 	}
 }

@@ -62,10 +62,10 @@ func TestWaitsForMembersThatCatchUpLate(t *testing.T) {
 				reported := false
 				behind, waited := m.catchUp(t.Context(), func() { reported = true })
 				if behind[1] != c.behind || behind[0] || waited < c.atLeast || waited > c.most {
-					t.Errorf("after %v members behind are %v", waited, behind)
+					t.Errorf("after %v, the members that are behind are %v", waited, behind)
 				}
 				if reported != (c.atLeast > statusTimeout) {
-					t.Errorf("after %v it was said that it takes long: %v", waited, reported)
+					t.Errorf("after %v, the long wait was reported: %v", waited, reported)
 				}
 			})
 		})

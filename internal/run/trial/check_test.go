@@ -40,11 +40,11 @@ func TestCollectsWrittenKeys(t *testing.T) {
 		}
 		got := h.written(t.Context())
 		if len(got) != len(test.want) || h.bytes == 0 {
-			t.Fatalf("of %d keys: %x, %d bytes", test.keys, got, h.bytes)
+			t.Fatalf("with %d keys, the written keys are %x, and the history has %d bytes", test.keys, got, h.bytes)
 		}
 		for i := range got {
 			if got[i] != test.want[i] {
-				t.Errorf("of %d keys: %x, not %x", test.keys, got, test.want)
+				t.Errorf("with %d keys, the written keys are %x, want %x", test.keys, got, test.want)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ func TestWeakerReadsCoverOnlyTheLoadsLevels(t *testing.T) {
 	}
 	for _, mix := range [][]scenario.Operation{nil, {put}, {put, local}} {
 		if got := weakerReads(s, mix); got != nil {
-			t.Errorf("of %v: %v", mix, got)
+			t.Errorf("the weaker reads of %v are %v, want none", mix, got)
 		}
 	}
 }

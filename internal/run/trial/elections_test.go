@@ -32,21 +32,21 @@ func TestElectionHasTheTimeOfTheLog(t *testing.T) {
 			}
 			l.add(c.seen)
 			if early := l.unlogged(c.seen.at); len(early) > 0 {
-				t.Errorf("%s: the log has had no time: %+v", name, early)
+				t.Errorf("%s: an election was reported as unlogged before the log had time to report it: %+v", name, early)
 			}
 			if !logFirst {
 				l.addLogged(c.log)
 			}
 			left := l.unlogged(atSecond(100))
 			if c.once != (len(left) == 0) {
-				t.Errorf("%s: no log reports %+v", name, left)
+				t.Errorf("%s: the elections that no log reports are %+v", name, left)
 			}
 			want := map[bool]int{true: 1, false: 2}[c.once]
 			if got := l.countBetween(atSecond(0), atSecond(20)); got != want {
-				t.Errorf("%s: %d elections, not %d", name, got, want)
+				t.Errorf("%s: %d elections were counted, want %d", name, got, want)
 			}
 			if len(l.unlogged(atSecond(200))) > 0 {
-				t.Errorf("%s: reported twice", name)
+				t.Errorf("%s: an unlogged election was reported twice", name)
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func TestElectionsAreCountedInTheWindow(t *testing.T) {
 		want     int
 	}{{0, 9, 6}, {1, 3.5, 6}, {1.1, 3.4, 4}, {1.6, 1.9, 0}, {4, 9, 0}} {
 		if got := l.countBetween(atSecond(c.from), atSecond(c.to)); got != c.want {
-			t.Errorf("from %v to %v there were %d, not %d", c.from, c.to, got, c.want)
+			t.Errorf("from %v to %v, %d elections were counted, want %d", c.from, c.to, got, c.want)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestTheLoadMovesWithItsTarget(t *testing.T) {
 			t.Errorf("target %v: the terms are %v", mode, g.terms)
 		}
 		if lost := w.m.lost(nil); len(lost) > 0 {
-			t.Errorf("target %v: lost are %v", mode, lost)
+			t.Errorf("target %v: the members %v are reported as lost", mode, lost)
 		}
 		roles := w.m.roles()
 		for _, r := range []struct {
@@ -85,7 +85,7 @@ func TestTheLoadMovesWithItsTarget(t *testing.T) {
 			role         kv.Role
 		}{{1, 4, kv.Leader}, {2, 4, kv.Follower}, {3, 5, kv.Leader}, {1, 5, kv.Follower}} {
 			if got := roles.Resolve(r.member, r.term); got != r.role {
-				t.Errorf("member %d is %v at term %d, not %v: %+v", r.member, got, r.term, r.role, roles)
+				t.Errorf("member %d is %v in term %d, want %v: %+v", r.member, got, r.term, r.role, roles)
 			}
 		}
 	}
@@ -102,6 +102,6 @@ func TestTheLoadBeginsWhereTheLeaderIs(t *testing.T) {
 	g := &moved{}
 	w.setTarget(g, before)
 	if !slices.EqualFunc(g.to, [][]string{{"b:1"}}, slices.Equal) || !slices.Equal(g.terms, []uint64{6}) {
-		t.Errorf("it moved to %v at %v", g.to, g.terms)
+		t.Errorf("the load moved to %v in the terms %v", g.to, g.terms)
 	}
 }

@@ -45,15 +45,15 @@ func TestHashesAwaitCompaction(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ask := func(h *hasher) string { return tr.hashes(ctx, &members{admin: h}).Failure }
 	if got := ask(&hasher{hashes: [][]store.MemberHash{of(1, 2), of(2, 2)}}); got != "" {
-		t.Errorf("one that compacts a little later: %s", got)
+		t.Errorf("the comparison failed for a member that compacts a little later: %s", got)
 	}
 	if got := ask(&hasher{hashes: [][]store.MemberHash{of(2, 2)}, behind: 2}); got != "" {
-		t.Errorf("one that applies a little later: %s", got)
+		t.Errorf("the comparison failed for a member that applies a write a little later: %s", got)
 	}
 	if got := ask(&hasher{hashes: [][]store.MemberHash{nil}, err: errors.New("a does not answer")}); got != "a does not answer" {
-		t.Errorf("an error: %s", got)
+		t.Errorf("the failure after an error is %s", got)
 	}
 	if got := ask(&hasher{hashes: [][]store.MemberHash{of(1, 2)}, cancel: cancel}); got != "the comparison was interrupted" {
-		t.Errorf("interrupted: %s", got)
+		t.Errorf("the failure after an interruption is %s", got)
 	}
 }

@@ -69,25 +69,25 @@ func TestAsksOnceAboutProcessesThatSeveralHostsSee(t *testing.T) {
 		}
 	}
 	if n := rows["network apart"]; n == nil || n.Received != 13 || n.Machine != "machine" || rows["generator apart"].Network != n.Name || rows["generator other"].Network != "" || rows["machine"].Received != 10 {
-		t.Errorf("the network of the host apart: %+v", n)
+		t.Errorf("the row for the network of host apart is %+v", n)
 	}
 	s.sampleMembers(t.Context()) // samples only the members
 	if got := [5]int{here.asked, one.asked, other.asked, apart.asked, there.asked}; got != [5]int{2, 0, 0, 1, 1} || len(rows) != 9 {
-		t.Errorf("they were asked %v times, and have %d rows", got, len(rows))
+		t.Errorf("the hosts were asked for samples %v times, and there are %d rows", got, len(rows))
 	}
 	if got := [5]int{here.timed, one.timed, other.timed, apart.timed, there.timed}; got != [5]int{0, 1, 1, 0, 0} {
-		t.Errorf("they were asked only for the time %v times", got)
+		t.Errorf("the hosts were asked only for the time %v times", got)
 	}
 	all, sum := s.byHost(s.cost[0].at, time.Now()), 0.0
 	for i := range s.hosts {
 		sum += s.hosts[i].samplingTime.Seconds()
 	}
 	if math.Abs(sum-0.008) > 1e-9 || len(all) != 4 {
-		t.Errorf("sampling took %v, %+v", sum, all)
+		t.Errorf("sampling took %v s in total, and the hosts are %+v", sum, all)
 	}
 	for _, h := range s.hosts {
 		if h.samplingTime <= 0 || h.samplingTime >= 8*time.Millisecond {
-			t.Errorf("%v of it was %s's", h.samplingTime, h.machine)
+			t.Errorf("the sampling time %v of machine %s is outside its limits", h.samplingTime, h.machine)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 		rows := rowsOf(s, t)
 		for _, name := range []string{"generator", "generator gen", "machine", "machine a", "machine b", "m1"} {
 			if rows[name] == nil {
-				t.Fatalf("no row of %s among %v", name, rows)
+				t.Fatalf("there is no row for %s in %v", name, rows)
 			}
 		}
 		if len(rows) != 6 || rows["generator gen"].Machine != "machine a" || rows["generator gen"].Kind() != record.GeneratorRow {
@@ -139,7 +139,7 @@ func TestHostsThatOnlyGenerateLoad(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	if late := s.byHost(atSecond(4.5), atSecond(9)); late[0].BusyShare != nil {
-		t.Errorf("unsampled usage is known: %+v", late[0])
+		t.Errorf("the usage of a period without samples is known: %+v", late[0])
 	}
 }
 
@@ -154,7 +154,7 @@ func TestAgentsAreNotOtherPrograms(t *testing.T) {
 	s.rows(t.Context())
 	s.sampleMembers(t.Context())
 	if len(asked.sampled) != 1 || len(asked.sampled[0]) != 2 || asked.sampled[0][1] != 70 || s.hosts[0].makesMachineRows == s.hosts[1].makesMachineRows {
-		t.Errorf("asked for %v", asked.sampled)
+		t.Errorf("the host was asked for the processes %v", asked.sampled)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestSharesOfAMachine(t *testing.T) {
 			want float64
 		}{{busy, of(ours+others) / cpus}, {taken, of(stolen) / cpus}, {foreign, of(others) / cpus}} {
 			if share.got == nil || math.Abs(*share.got-share.want) > 1e-6 {
-				t.Fatalf("%v, not %v", share.got, share.want)
+				t.Fatalf("the computed share is %v, want %v", share.got, share.want)
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func TestClockErrorBoundHoldsThroughoutTheWindow(t *testing.T) {
 			second float64
 		}{{c.Before, from}, {c.After, to}} {
 			if d := (time.Duration(one.is.AheadNS) - truth(one.second)).Abs(); int64(d) > one.is.BoundNS+1 || one.is.BoundNS > c.WidestBoundNS {
-				t.Fatalf("%+v of %+v, and it was %v", one.is, c, truth(one.second))
+				t.Fatalf("the reading %+v in %+v differs from the clock's true offset %v by more than its bound", one.is, c, truth(one.second))
 			}
 		}
 		if c.Jumps != 0 || c.ClockChangeNS != 0 {
@@ -241,7 +241,7 @@ func TestReportsAHostsClockThatWasSet(t *testing.T) {
 		t.Errorf("%+v", set)
 	}
 	if set := s.recordClocks(); len(set) != 0 {
-		t.Errorf("again: %+v", set)
+		t.Errorf("the same change of the clock was reported again: %+v", set)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestReportsOurClockThatWasSet(t *testing.T) {
 		is += step.by
 		events := s.recordClocks()
 		if step.says == "" && len(events) > 0 || step.says != "" && (len(events) != 1 || events[0].Kind != clockSet || !strings.Contains(events[0].Text, step.says)) {
-			t.Errorf("by %v: %+v", step.by, events)
+			t.Errorf("after the clock was set by %v, the events are %+v", step.by, events)
 		}
 	}
 	if want := int64(time.Hour - time.Minute + 100*time.Microsecond); s.ownClock.Count != 2 || s.ownClock.ClockChangeNS != want {

@@ -79,18 +79,18 @@ func TestLeasesAreRevoked(t *testing.T) {
 		}
 		if err != nil {
 			if len(l.open) > 0 != c.failsToRevoke {
-				t.Errorf("%s: %v are left", name, l.open)
+				t.Errorf("%s: after the failure, the leases %v are left", name, l.open)
 			}
 			continue
 		}
 		if len(a.Leases) != 10 {
-			t.Errorf("%s: the load has the leases %v", name, a.Leases)
+			t.Errorf("%s: the assignment has the leases %v", name, a.Leases)
 		}
 		if note := release(); note != c.note || c.note == "" && len(l.open) > 0 {
-			t.Errorf("%s: %q, and %v are left", name, note, l.open)
+			t.Errorf("%s: the note is %q, and the leases %v are left", name, note, l.open)
 		}
 		if release(); l.revoked > 1 {
-			t.Errorf("%s: revoked %d times", name, l.revoked)
+			t.Errorf("%s: the leases were revoked %d times", name, l.revoked)
 		}
 	}
 }

@@ -48,11 +48,11 @@ func TestSamplesMembersOnTheGeneratorsMachine(t *testing.T) {
 	for range 3 {
 		for _, row := range s.rows(t.Context()) {
 			if strings.Contains(row.Name, "member") {
-				t.Errorf("it has a row: %+v", row)
+				t.Errorf("the local member has a row: %+v", row)
 			}
 		}
 	}
 	if len(s.local.samples["member with process 41"]) != 3 || len(s.store.samples) > 0 {
-		t.Errorf("seen were %+v", s.local.samples)
+		t.Errorf("the samples of the local members are %+v", s.local.samples)
 	}
 }

@@ -40,7 +40,7 @@ func TestMembersKeepTheNamesGivenToThem(t *testing.T) {
 		}
 	}
 	if lost := m.lost(nil); len(lost) != 1 || lost[0] != "m2" {
-		t.Errorf("lost are %v", lost)
+		t.Errorf("the lost members are %v", lost)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestMemberIsNotLostAfterACancelledRequest(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if lost := m.lost(nil); len(lost) > 0 {
-		t.Errorf("lost are %v", lost)
+		t.Errorf("the lost members are %v", lost)
 	}
 }
 
@@ -84,16 +84,16 @@ func TestASlowMemberIsAskedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if known := m.ids()["b:1"] == 2; known != (silent < 2) {
-			t.Errorf("silent %d times: its number is known: %v", silent, known)
+			t.Errorf("silent %d times: the member's ID is known: %v", silent, known)
 		}
 		if lost := m.lost(nil); len(lost) > 0 { // the member is not lost if the clock did not advance
-			t.Errorf("silent %d times: lost are %v", silent, lost)
+			t.Errorf("silent %d times: the members %v are reported as lost", silent, lost)
 		}
 	}
 	gone := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", Err: errors.New("refused"), ProcessEnded: true}}}
 	l := &later{answers: answers{status: gone}}
 	m, err := connectMembers(t.Context(), l, nil, nil, time.Minute)
 	if lost := m.lost(nil); err != nil || len(lost) != 1 || lost[0] != "b:1" || l.asked != 1 {
-		t.Errorf("lost are %v (%v), asked %d times", lost, err, l.asked)
+		t.Errorf("the lost members are %v (%v), and the cluster was asked %d times", lost, err, l.asked)
 	}
 }

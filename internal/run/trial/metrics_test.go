@@ -67,7 +67,7 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	}
 	for _, r := range rows["m2"] {
 		if len(r.Metrics) != 1 || r.Metrics[store.DatabaseBytes].Value != 4096 || !strings.Contains(r.Failure, "HTTP status 404") || r.ConnectTime <= 0 {
-			t.Errorf("a member that reports nothing: %+v", r)
+			t.Errorf("the row of a member without metrics is %+v", r)
 		}
 	}
 	if len(rows["m2"]) < 2 {
@@ -92,7 +92,7 @@ func TestScrapingIntervals(t *testing.T) {
 		"connections alone": {memberScraper{}, 1 * time.Millisecond, 999 * time.Millisecond},
 	} {
 		if got := c.member.pause(c.took); got != c.want {
-			t.Errorf("%s: the next row is %v later, want %v", name, got, c.want)
+			t.Errorf("%s: the next row is scheduled after %v, want %v", name, got, c.want)
 		}
 	}
 }

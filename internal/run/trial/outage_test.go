@@ -138,27 +138,27 @@ func TestFindsOutagesOfAServer(t *testing.T) {
 		f, began := s.recordFault(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1"}}), s.faultBegan()
 		if length == 0 {
 			if f.Outage != nil || f.FirstFailureAt != nil || f.ThroughputRecoveredAt == nil || *f.ThroughputRecoveredAt != began {
-				t.Errorf("without a silence there is %+v", f)
+				t.Errorf("the fault without a silence was recorded as %+v", f)
 			}
 			continue
 		}
 		truth := float64(s.longest(int64(began*1e9))) / 1e9
 		switch {
 		case f.Outage == nil:
-			t.Errorf("a silence of %d ms with a slope of %d ms is no outage; the longest gap before is %v", length, s.slope/1_000_000, *f.LongestGapBefore)
+			t.Errorf("no outage was found for a silence of %d ms with a slope of %d ms; the longest gap before is %v", length, s.slope/1_000_000, *f.LongestGapBefore)
 			continue
 		case math.Abs(*f.Outage-truth) > 0.010 || math.Abs(*f.OutageStart-float64(s.from)/1e9) > 0.020:
-			t.Errorf("a silence of %d ms, which was %.4f s from %.4f s on, is one of %.4f s from %.4f s on", length, truth, float64(s.from)/1e9, *f.Outage, *f.OutageStart)
+			t.Errorf("a silence of %d ms, which lasted %.4f s from %.4f s on, was recorded as an outage of %.4f s from %.4f s on", length, truth, float64(s.from)/1e9, *f.Outage, *f.OutageStart)
 		case s.slope == 0 && math.Abs(*f.Outage-float64(length)/1e3) > 0.010:
-			t.Errorf("a silence of %d ms is one of %.4f s", length, *f.Outage)
+			t.Errorf("a silence of %d ms was recorded as an outage of %.4f s", length, *f.Outage)
 		}
 		if len(f.ByPart) != 1 || f.ByPart[0].Member != "m1" || f.ByPart[0].Outage == nil || math.Abs(*f.ByPart[0].Outage-truth) > 0.010 {
-			t.Errorf("the member's silence is %+v", f.ByPart)
+			t.Errorf("the outages by member are %+v", f.ByPart)
 		}
 		// The operations that had to wait complete at once after the silence. One second therefore
 		// has more completions than usual.
 		if end := *f.OutageStart + *f.Outage; f.ThroughputRecoveredAt == nil || *f.ThroughputRecoveredAt < end || *f.ThroughputRecoveredAt > end+0.1 {
-			t.Errorf("after a silence of %d ms until %.3f s, throughput is back at %v", length, end, orNone(f.ThroughputRecoveredAt))
+			t.Errorf("after a silence of %d ms until %.3f s, the throughput recovered at %v s", length, end, orNone(f.ThroughputRecoveredAt))
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestFindsOutagesOfClients(t *testing.T) {
 		w := simulate.New(2, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(n + 1)} })
 		got := s.recordFault(t, w, &load.Assignment{Load: l, Endpoints: []string{"m1", "m2", "m3"}}).Clients
 		if got == nil || got.Clients != 12 || got.Median != 0 || math.Abs(got.Worst-min(float64(length)/1e3, 2.5)) > 0.010 || (got.UnfinishedOutages == 4) != (length > 2500) {
-			t.Errorf("of a silence of %d ms at one of three members it says %+v", length, got)
+			t.Errorf("the client outages for a silence of %d ms at one of three members are %+v", length, got)
 		}
 	}
 }

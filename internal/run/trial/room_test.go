@@ -28,7 +28,7 @@ func TestLeastWritten(t *testing.T) {
 		l.Mix = []scenario.Operation{put}
 		of.change(&l)
 		if got := minWrittenBytes(&l); got != of.want {
-			t.Errorf("%s: %d bytes, not %d", name, got, of.want)
+			t.Errorf("%s: the minimum is %d bytes, want %d", name, got, of.want)
 		}
 	}
 }

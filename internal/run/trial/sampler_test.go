@@ -72,7 +72,7 @@ func TestSamplerNoticesReusedProcessNumbers(t *testing.T) {
 	h.processes[41] = probe.ProcessUsage{Started: 8, UserSeconds: 500}
 	h.at = atSecond(1)
 	if r := rowsOf(s, t)["m1"]; r != nil {
-		t.Errorf("another process: %+v", r)
+		t.Errorf("a process that reuses the ID of a member has a row: %+v", r)
 	}
 	s.sampleMembers(t.Context())
 	if seen := s.store.samples["m1"]; len(seen) != 1 || seen[0].cpu != 5 {
@@ -101,7 +101,7 @@ func TestSamplerRecordsOtherPrograms(t *testing.T) {
 		}
 	}
 	if len(all) != 5 { // the generator, the two machines and their programs
-		t.Errorf("%d rows", len(all))
+		t.Errorf("%d rows were recorded, want 5", len(all))
 	}
 }
 
@@ -129,14 +129,14 @@ func TestSamplerRecordsDisksAndItsCost(t *testing.T) {
 		t.Error("the cost of sampling is unknown")
 	}
 	if got := s.costBetween(last, last.Add(time.Second)); got != nil {
-		t.Errorf("%v was taken by no sample", *got)
+		t.Errorf("a period without samples has the sampling cost %v", *got)
 	}
 	rowsOf(s, t)
 	if got := s.costBetween(s.cost[0].at, s.cost[1].at); got == nil || math.Abs(*got-0.002) > 1e-9 {
-		t.Errorf("a sample took %v", got)
+		t.Errorf("the sampling cost of one sample is %v", got)
 	}
 	if got := s.costBetween(s.cost[0].at.Add(-time.Second), time.Now()); got != nil {
-		t.Errorf("before the first sample: %v", *got)
+		t.Errorf("a period that begins before the first sample has the cost %v", *got)
 	}
 }
 
@@ -157,10 +157,10 @@ func TestSamplerWeighsDataFolders(t *testing.T) {
 		return rows[slices.IndexFunc(rows, func(r *record.MachineRow) bool { return r.Name == "m1" })].FolderBytes
 	}
 	if got := weighed(); got < 100_000 || got > 200_000 {
-		t.Errorf("%v bytes", got)
+		t.Errorf("the data folder was measured as %v bytes", got)
 	}
 	s.hosts[0].nextFolderMeasurement = atSecond(1e6)
 	if got := weighed(); !math.IsNaN(got) {
-		t.Errorf("weighed too early: %v bytes", got)
+		t.Errorf("the data folder was measured too early, as %v bytes", got)
 	}
 }

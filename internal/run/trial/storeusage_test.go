@@ -92,10 +92,10 @@ func TestDatabaseGrowth(t *testing.T) {
 	}
 	m2.sizes = []sizeSample{size(1, 70), size(5.5, 50)}
 	if got := s.databaseGrowth(atSecond(1), atSecond(3)); got != nil {
-		t.Errorf("too late: %v", *got)
+		t.Errorf("the growth is known although the last size was reported too late: %v", *got)
 	}
 	if got := (&metricsRecorder{}).databaseGrowth(atSecond(1), atSecond(2)); got != nil {
-		t.Errorf("without members: %v", *got)
+		t.Errorf("the growth without members is %v", *got)
 	}
 }
 
@@ -108,24 +108,24 @@ func TestStoreUsageNeedsSamplesOfAllMembers(t *testing.T) {
 	u.add(atSecond(1), names, []probe.ProcessUsage{used(2, 0, 100), used(2, 0, 100)})
 	u.add(atSecond(2), names, []probe.ProcessUsage{used(3, 0, 100), {}})
 	if got, _ := u.usageBetween(atSecond(0), atSecond(2)); got == nil || got.CPUSeconds != 3 || got.MaxRSSBytes != 200 {
-		t.Errorf("one ended: %+v", got)
+		t.Errorf("the usage with a member that exited in the window is %+v", got)
 	}
 	if got, _ := u.usageBetween(atSecond(1.5), atSecond(2)); got == nil || got.CPUSeconds != 0.5 || got.MaxRSSBytes != 100 {
-		t.Errorf("one ended before: %+v", got)
+		t.Errorf("the usage in a later window is %+v", got)
 	}
 	if got, _ := u.usageBetween(atSecond(-1), atSecond(2)); got != nil {
-		t.Errorf("not seen at the opening: %+v", got)
+		t.Errorf("the usage is known without a sample at the start of the window: %+v", got)
 	}
 	if got, _ := u.usageBetween(atSecond(2), atSecond(0)); got != nil {
-		t.Errorf("no window: %+v", got)
+		t.Errorf("the usage of an invalid window is %+v", got)
 	}
 	if got, _ := newStoreUsage(nil).usageBetween(atSecond(0), atSecond(1)); got != nil {
-		t.Errorf("no members: %+v", got)
+		t.Errorf("the usage without members is %+v", got)
 	}
 	u = newStoreUsage(single("m1", "m3"))
 	u.add(atSecond(0), names[:1], []probe.ProcessUsage{used(1, 0, 100)})
 	if got, _ := u.usageBetween(atSecond(0), atSecond(1)); got != nil {
-		t.Errorf("one was never seen: %+v", got)
+		t.Errorf("the usage is known although a member was never sampled: %+v", got)
 	}
 }
 
@@ -164,7 +164,7 @@ func stepping() func() time.Time {
 func sampling(t *testing.T, generator *machine, members ...cluster.Member) *sampler {
 	t.Helper()
 	if s, err := generator.Local.Sample(t.Context(), nil, true); err != nil || s.Machine == nil {
-		t.Skip("the system does not report it what processes use")
+		t.Skip("this system does not report the usage of processes")
 	}
 	s, err := newSampler(t.Context(), generator, members)
 	if err != nil {
@@ -185,7 +185,7 @@ func TestSamplerCollectsStoreUsage(t *testing.T) {
 	s.sampleMembers(t.Context())
 	s.rows(t.Context())
 	if n := len(s.store.samples["m1"]); n != 3 || len(s.store.samples) != 1 {
-		t.Errorf("%d samples of m1, and processes %v", n, s.store.samples)
+		t.Errorf("m1 has %d samples; the samples of all processes are %v", n, s.store.samples)
 	}
 	if got, _ := s.store.usageBetween(atSecond(0), atSecond(2)); got == nil || got.MaxRSSBytes <= 0 || got.CPUSeconds < 0 {
 		t.Errorf("%+v", got)
@@ -205,10 +205,10 @@ func TestSamplerAsksEachHost(t *testing.T) {
 		}
 	}
 	if want := []string{"generator", "m1", "m3", "m2", "machine", "machine there"}; !slices.Equal(names, want) {
-		t.Errorf("rows of %q, not %q", names, want)
+		t.Errorf("the rows are %q, want %q", names, want)
 	}
 	if want := map[string]bool{"m1": false, "m2": true, "m3": false}; !maps.Equal(s.store.isLocal, want) {
-		t.Errorf("on the generator's machine: %v", s.store.isLocal)
+		t.Errorf("the members on the generator's machine are %v", s.store.isLocal)
 	}
 	s.sampleMembers(t.Context())
 	for h, want := range map[*machine][]int{here: {1}, there: {2, 2}, other: {1, 1}} {
@@ -217,7 +217,7 @@ func TestSamplerAsksEachHost(t *testing.T) {
 			got = append(got, len(pids))
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("numbers of processes that a host was asked for: %v, not %v", got, want)
+			t.Errorf("the numbers of processes in the requests to a host are %v, want %v", got, want)
 		}
 	}
 	for name, member := range map[string]bool{"generator": false, "machine": false, "machine there": false, "m1": true} {

@@ -16,7 +16,7 @@ func TestMembersAreNumberedAsGiven(t *testing.T) {
 		{nil, all},
 	} {
 		if got := inOrder(test.given, all); !slices.Equal(got, test.want) {
-			t.Errorf("given %v, the members are numbered as %v", test.given, got)
+			t.Errorf("with the endpoints %v, the members are ordered as %v", test.given, got)
 		}
 	}
 }
@@ -30,7 +30,7 @@ func TestMeterSeesAStall(t *testing.T) {
 		want  float64
 	}{{0, 0}, {250, 1000}, {500, 1000}, {750, 1000}, {1000, 1000}, {1250, 1000}, {1250, 750}, {1250, 500}, {1250, 250}, {1250, 0}, {1250, 0}, {1300, 50}} {
 		if got := m.rate(at, step.count); got != step.want {
-			t.Errorf("after %v at %d: %v/s, not %v/s", at.Sub(time.Unix(0, 0)), step.count, got, step.want)
+			t.Errorf("after %v with %d operations, the rate is %v/s, want %v/s", at.Sub(time.Unix(0, 0)), step.count, got, step.want)
 		}
 		at = at.Add(250 * time.Millisecond)
 	}

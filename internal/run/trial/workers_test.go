@@ -60,7 +60,7 @@ func TestRecordIsCompleteWithOneOrTwoWorkers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if res.Due != 1000 || res.Errors != 0 || res.CPUSeconds <= 0 || res.MaxRSSBytes <= 0 || res.Seconds < 2 {
-				t.Errorf("due %d, %d errors, %v s of processor time and %d bytes in %v s", res.Due, res.Errors, res.CPUSeconds, res.MaxRSSBytes, res.Seconds)
+				t.Errorf("%d operations were due, with %d errors, %v s of processor time and %d bytes of memory in %v s", res.Due, res.Errors, res.CPUSeconds, res.MaxRSSBytes, res.Seconds)
 			}
 			run, err := record.Open(dir)
 			if err != nil {
@@ -77,7 +77,7 @@ func TestRecordIsCompleteWithOneOrTwoWorkers(t *testing.T) {
 				}
 			}
 			if due != 1000 {
-				t.Errorf("the timeline has %d operations due in %d rows", due, len(rows))
+				t.Errorf("the timeline has %d due operations in %d rows, want 1000", due, len(rows))
 			}
 		})
 	}

@@ -49,12 +49,12 @@ Host !db1 *
 	} {
 		to, keys, err := configured(t, c.of, text)
 		if err != nil || to.User != c.user || to.Address != c.address || fmt.Sprint(keys) != c.keys {
-			t.Errorf("%s: %s at %s with %v, %v", c.of.Address, to.User, to.Address, keys, err)
+			t.Errorf("%s: the user is %s, the address %s and the keys %v, %v", c.of.Address, to.User, to.Address, keys, err)
 		}
 	}
 	to := Target{Address: "db1"}
 	if keys, err := to.configure(); err != nil || to.Address != "db1:22" || to.User != "" || len(keys.files) != 0 {
-		t.Errorf("without a file: %+v, %v, %v", to, keys, err)
+		t.Errorf("without a configuration file, the target is %+v with the keys %v, %v", to, keys, err)
 	}
 	if err := os.MkdirAll(filepath.Join(home, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
@@ -64,11 +64,11 @@ Host !db1 *
 	}
 	to = Target{Address: "db1"}
 	if _, err := to.configure(); err != nil || to.Address != "db1:7" {
-		t.Errorf("with one at home: %+v, %v", to, err)
+		t.Errorf("with a configuration file in the home folder, the target is %+v, %v", to, err)
 	}
 	to = Target{Address: "db1", Access: Access{Config: NoConfig}}
 	if _, err := to.configure(); err != nil || to.Address != "db1:22" {
-		t.Errorf("with one that is not to be read: %+v, %v", to, err)
+		t.Errorf("with NoConfig, the target is %+v, %v", to, err)
 	}
 }
 
@@ -86,12 +86,12 @@ func TestRefusesConfigurations(t *testing.T) {
 	} {
 		_, _, err := configured(t, Target{Address: "db1"}, text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: %v, and not %q", text, err, want)
+			t.Errorf("%q: the error is %v, want %q", text, err, want)
 		}
 	}
 	to := Target{Address: "db1", Access: Access{Config: filepath.Join(t.TempDir(), "none there")}}
 	if _, err := to.configure(); err == nil {
-		t.Error("a file that is not there was read")
+		t.Error("reading a missing configuration file succeeded")
 	}
 	if _, _, err := configured(t, Target{Address: "db1"}, "Host db1\n  ProxyJump none\n"); err != nil {
 		t.Error(err)
@@ -133,7 +133,7 @@ func FuzzConfiguration(f *testing.F) {
 		e := entry{file: "config", machine: "db1", parts: parts}
 		for _, key := range []string{"HostName", "User", "Port"} {
 			if v, err := e.expandTokens(key, e.get(key), nil); err == nil && len(v) > len(text) {
-				t.Errorf("%s is %q", key, v)
+				t.Errorf("the expanded value of %s is %q, which is longer than the file", key, v)
 			}
 		}
 		if _, err := e.identities("db1", "me"); err != nil && strings.Contains(err.Error(), "\n") {

@@ -65,7 +65,7 @@ func reached(t *testing.T, s *servers.SSHServer, to Target) {
 func checkGone(t *testing.T, s *servers.SSHServer) {
 	t.Helper()
 	if left, err := os.ReadDir(s.Cache); err != nil && !os.IsNotExist(err) || len(left) > 0 {
-		t.Errorf("%v is left, %v", left, err)
+		t.Errorf("the machine's folder still contains %v, %v", left, err)
 	}
 }
 
@@ -75,11 +75,11 @@ func refused(t *testing.T, to Target, want ...string) {
 	m, err := Reach(t.Context(), to)
 	if err == nil {
 		_ = m.Close()
-		t.Fatal("it was reached")
+		t.Fatal("the machine was reached, want a failure")
 	}
 	for _, part := range append(want, "host db1: ") {
 		if !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("no %q in: %v", part, err)
+			t.Errorf("want a one-line error with %q, got %v", part, err)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func TestRefusesADamagedCopy(t *testing.T) {
 			to.Binary = file(t, "quorumbench", "#!/bin/sh\n: >"+started+"\n"+strings.Repeat("# aaaaaaaaaaaaaaaa\n", 1000))
 			refused(t, to, "the copy of quorumbench on the machine is damaged: its SHA-256 is ")
 			if _, err := os.Stat(started); err == nil {
-				t.Error("it was started")
+				t.Error("the damaged program was started")
 			}
 			checkGone(t, s)
 		})

@@ -25,7 +25,7 @@ import (
 func mounted(t *testing.T) *disk {
 	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil {
-		t.Skipf("no file system of our own can be mounted here: %v", err)
+		t.Skipf("this machine cannot mount a FUSE file system: %v", err)
 	}
 	dir := t.TempDir()
 	at := filepath.Join(dir, "at")
@@ -259,7 +259,7 @@ func TestMappedFileShowsWhatIsWritten(t *testing.T) {
 		must(t, err)
 		must(t, unix.Fdatasync(int(f.Fd())))
 		if !bytes.Equal(mapped[i*4096:(i+1)*4096], page) {
-			t.Fatalf("page %d differs from the written one", i)
+			t.Fatalf("page %d of the mapping differs from the written data", i)
 		}
 	}
 }
@@ -288,7 +288,7 @@ func TestFullAndFailingDisks(t *testing.T) {
 		got := [...]error{write(0), write(size.Size()), f.Sync(), os.Mkdir(other, 0o700)}
 		for i, want := range [...]error{c.replace, c.grow, c.sync, c.make} {
 			if !errors.Is(got[i], want) {
-				t.Errorf("%s, %d: %v and not %v", name, i, got[i], want)
+				t.Errorf("%s: operation %d returned %v, want %v", name, i, got[i], want)
 			}
 		}
 	}
@@ -308,7 +308,7 @@ func TestSlowSyncs(t *testing.T) {
 	began := time.Now()
 	must(t, f.Sync())
 	if took := time.Since(began); took < 100*time.Millisecond {
-		t.Errorf("a sync took %v", took)
+		t.Errorf("a sync took only %v", took)
 	}
 }
 
@@ -326,12 +326,12 @@ func TestServeEndsWithItsInput(t *testing.T) {
 	must(t, requests.Close())
 	must(t, <-ended)
 	if got := out.String(); got != "{}\n{}\n{}\n" {
-		t.Errorf("answers %q", got)
+		t.Errorf("the server answered %q", got)
 	}
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	must(t, err)
 	if strings.Contains(string(mounts), at) {
-		t.Error("it is still mounted")
+		t.Error("the disk is still mounted")
 	}
 	_ = d
 }
@@ -370,12 +370,12 @@ func TestConcurrentSyncsSurvivePowerLoss(t *testing.T) {
 		b, err := os.ReadFile(filepath.Join(d.mountPoint, "f"))
 		must(t, err)
 		if len(b) != writers*part {
-			t.Fatalf("round %d: %d bytes are left", round, len(b))
+			t.Fatalf("round %d: the file has %d bytes after the power loss", round, len(b))
 		}
 		for w, least := range acknowledged {
 			for i, got := range b[w*part : (w+1)*part] {
 				if got < least {
-					t.Fatalf("round %d: writer %d synced %d, and byte %d is %d", round, w, least, i, got)
+					t.Fatalf("round %d: writer %d synced the value %d, but byte %d of its part is %d", round, w, least, i, got)
 				}
 			}
 		}
@@ -398,10 +398,10 @@ func TestPowerLossInvalidatesOpenFiles(t *testing.T) {
 		t.Fatalf("%d files lost data: %v", lost, err)
 	}
 	if _, err := f.WriteString("later"); err == nil {
-		t.Error("a file that was open before can still be written to")
+		t.Error("a file that was open before the power loss can still be written")
 	}
 	_ = f.Close()
 	if got := tree(t, d.mountPoint); got["f"] != "synced" {
-		t.Errorf("%q is left", got["f"])
+		t.Errorf("after the power loss, the file contains %q", got["f"])
 	}
 }

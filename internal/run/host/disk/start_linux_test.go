@@ -69,7 +69,7 @@ func TestDiskOfAnotherProcess(t *testing.T) {
 	must(t, f.Sync())
 	must(t, d.Set(t.Context(), Faults{Failing: true}))
 	if _, err := f.WriteString("more"); !errors.Is(err, unix.EIO) {
-		t.Errorf("a failing disk: %v", err)
+		t.Errorf("a write to a failing disk returned: %v", err)
 	}
 	must(t, d.Set(t.Context(), Faults{}))
 	_, err = f.WriteString(" and not")
@@ -84,10 +84,10 @@ func TestDiskOfAnotherProcess(t *testing.T) {
 	d.Close()
 	d.Close()
 	if isMounted(t, at) {
-		t.Error("it is still mounted")
+		t.Error("the disk is still mounted")
 	}
 	if b, err := os.ReadFile(filepath.Join(FilesDir(at), "files", "f")); string(b) != "synced" || err != nil {
-		t.Errorf("in the backing folder: %q, %v", b, err)
+		t.Errorf("the file in the backing folder contains %q, %v", b, err)
 	}
 	if err := d.Set(t.Context(), Faults{}); err == nil {
 		t.Error("a closed disk accepts faults")
@@ -102,11 +102,11 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 		must(t, err)
 		must(t, unix.Kill(d.PID(), unix.SIGKILL))
 		if err := d.Set(t.Context(), Faults{}); err == nil || !strings.Contains(err.Error(), "killed") {
-			t.Errorf("a disk whose process was killed: %v", err)
+			t.Errorf("a request to a disk whose process was killed returned: %v", err)
 		}
 		d.Close()
 		if isMounted(t, at) {
-			t.Error("it is still mounted")
+			t.Error("the disk is still mounted")
 		}
 	})
 	t.Run("the holder", func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 		must(t, err)
 		must(t, holder.Process.Kill())
 		_ = holder.Wait()
-		settle.Eventually(t, "it is still mounted", func() bool { return !isMounted(t, at) })
+		settle.Eventually(t, "the disk is unmounted", func() bool { return !isMounted(t, at) })
 		_ = busy.Close()
 	})
 }

@@ -87,7 +87,7 @@ func TestCutLinksAreOneWay(t *testing.T) {
 	s.send(1, 2, 1, 2, 100)
 	s.send(2, 1, 3, 3, 100)
 	if len(s.sent) != 2 || s.sent[0].number != 2 || s.sent[1].number != 3 {
-		t.Errorf("%+v arrived", s.sent)
+		t.Errorf("the packets %+v arrived", s.sent)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestLossTakesItsShare(t *testing.T) {
 		t.Errorf("%d of %d packets were lost", lost, n)
 	}
 	if s = newSimulated(linkFault(1, 2, Link{Loss: 1})); len(s.sent) != 0 {
-		t.Error("a link that loses everything passed something")
+		t.Error("a link that loses every packet sent a packet")
 	}
 }
 
@@ -137,7 +137,7 @@ func TestReorder(t *testing.T) {
 		if late := d.at - time.Duration(d.number)*time.Millisecond; late == ReorderDelay {
 			held++
 		} else if late != 0 {
-			t.Fatalf("%+v arrived %s late", d, late)
+			t.Fatalf("packet %+v arrived with an unexpected delay of %s", d, late)
 		}
 		if d.number < highest {
 			overtaken++
@@ -145,7 +145,7 @@ func TestReorder(t *testing.T) {
 		highest = max(highest, d.number)
 	}
 	if len(s.sent) != n || held < n*4/100 || held > n*6/100 || overtaken < held*9/10 {
-		t.Errorf("%d of %d packets arrived, %d were held back, %d overtaken", len(s.sent), n, held, overtaken)
+		t.Errorf("%d of %d packets arrived; %d were delayed, and %d of all packets arrived after a later one", len(s.sent), n, held, overtaken)
 	}
 }
 
@@ -164,14 +164,14 @@ func TestRate(t *testing.T) {
 		}
 	}
 	if inTime < rate/size-2 || inTime > rate/size {
-		t.Errorf("%d packets of %d bytes arrived in a second", inTime, size)
+		t.Errorf("%d packets of %d bytes arrived in one second, which does not match the link's rate", inTime, size)
 	}
 	s.advance(int64(time.Hour))
 	if !slices.IsSortedFunc(s.sent, func(a, b delivery) int { return int(a.number) - int(b.number) }) {
-		t.Error("a slow link changes the order")
+		t.Error("a link with a rate changed the order of the packets")
 	}
 	if waited := len(s.sent) - inTime; waited < MaxLinkQueueBytes/size-2 || waited > MaxLinkQueueBytes/size+2 {
-		t.Errorf("%d packets waited, and %d have room", waited, MaxLinkQueueBytes/size)
+		t.Errorf("%d packets waited, but the queue has space for %d", waited, MaxLinkQueueBytes/size)
 	}
 	// An idle link delays a packet only by the time that the packet's transmission takes.
 	s.send(2*time.Hour, 1, 2, 9, size)
@@ -189,13 +189,13 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 		s.send(time.Duration(i), 1, 2+int(i%2), i, 100)
 	}
 	if len(s.sent) != 0 {
-		t.Fatalf("%+v arrived", s.sent)
+		t.Fatalf("the packets %+v arrived", s.sent)
 	}
 	if err := s.set([]numberedFault{linkFault(1, 3, Link{Cut: true})}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.sent) != 5 {
-		t.Fatalf("%+v arrived", s.sent)
+		t.Fatalf("the packets %+v arrived", s.sent)
 	}
 	for i, d := range s.sent {
 		if d.to != 2 || d.number != uint32(2*i) {
@@ -203,7 +203,7 @@ func TestHealingSendsWaitingPackets(t *testing.T) {
 		}
 	}
 	if _, ok := s.next(); ok || s.bytes != 0 {
-		t.Errorf("%d bytes still wait", s.bytes)
+		t.Errorf("%d bytes are still in the queue", s.bytes)
 	}
 	if s.set([]numberedFault{linkFault(1, 4, late)}) == nil || s.set([]numberedFault{linkFault(-1, 2, late)}) == nil {
 		t.Error("a link to an unknown end was accepted")
@@ -218,7 +218,7 @@ func TestWaitingPacketsAreBounded(t *testing.T) {
 		s.send(time.Duration(i), 1, 2, i, size)
 	}
 	if s.bytes > MaxWaitingBytes || s.bytes < MaxWaitingBytes-size {
-		t.Errorf("%d bytes wait", s.bytes)
+		t.Errorf("%d bytes are in the queue", s.bytes)
 	}
 }
 
@@ -239,7 +239,7 @@ func FuzzForward(f *testing.F) {
 		var to []int
 		f := newFabric(subnet, 3, rand.New(rand.NewPCG(1, 2)), func(end int, sent []byte) {
 			if string(sent) != string(p) {
-				t.Errorf("%x was sent for %x", sent, p)
+				t.Errorf("the fabric sent the packet %x instead of %x", sent, p)
 			}
 			to = append(to, end)
 		})
@@ -250,7 +250,7 @@ func FuzzForward(f *testing.F) {
 		f.forward(now, int(from)%4, p)
 		f.release(now + int64(24*365*time.Hour))
 		if len(to) > 1 || len(to) == 1 && (to[0] < 0 || to[0] > 3 || p[19] != hostByte && int(p[19]) != to[0]) {
-			t.Errorf("%x was sent to %v", p, to)
+			t.Errorf("the packet %x was sent to the ends %v", p, to)
 		}
 	})
 }

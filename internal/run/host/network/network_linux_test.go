@@ -168,14 +168,14 @@ func TestMembersReachEachOther(t *testing.T) {
 		for to := range 3 {
 			for protocol, word := range map[string]string{"tcp": strings.Repeat("word", 100_000), "udp": "word"} {
 				if _, err := ping(n.dial(t, protocol, from, to), word, generous); err != nil {
-					t.Errorf("%d does not reach %d by %s: %v", from, to, protocol, err)
+					t.Errorf("end %d of the network cannot reach end %d over %s: %v", from, to, protocol, err)
 				}
 			}
 		}
 	}
 	for _, f := range []Fault{{From: "m1", To: "m4"}, {From: "m9", To: "m1"}} {
 		if err := n.Set(t.Context(), []Fault{f}); err == nil || !strings.Contains(err.Error(), "its ends are clients, m1, m2, m3") {
-			t.Errorf("a link from or to an unknown end: %v", err)
+			t.Errorf("a fault of a link with an unknown end returned: %v", err)
 		}
 	}
 }
@@ -202,23 +202,23 @@ func TestConnectionSurvivesCutLink(t *testing.T) {
 			must(t, n.Set(t.Context(), c.faults))
 			for _, conn := range []net.Conn{tcp, udp} {
 				if _, err := ping(conn, "lost!!", quiet); !errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Errorf("in a cut: %v", err)
+					t.Errorf("a ping over a cut link returned: %v", err)
 				}
 			}
 			if _, err := ping(others, "others", generous); err != nil {
-				t.Errorf("another link: %v", err)
+				t.Errorf("a ping over another link returned: %v", err)
 			}
 			if _, err := ping(n.dial(t, "tcp", -1, 1), "ours", generous); err != nil {
-				t.Errorf("our link: %v", err)
+				t.Errorf("a ping from this machine returned: %v", err)
 			}
 			must(t, n.Set(t.Context(), nil))
 			b := make([]byte, 6)
 			_ = tcp.SetDeadline(time.Now().Add(generous))
 			if _, err := io.ReadFull(tcp, b); err != nil || string(b) != "lost!!" {
-				t.Errorf("after it: %q, %v", b, err)
+				t.Errorf("after the link was healed, TCP delivered %q, %v", b, err)
 			}
 			if _, err := ping(udp, "after", generous); err != nil {
-				t.Errorf("after it: %v", err)
+				t.Errorf("after the link was healed, a UDP ping returned: %v", err)
 			}
 		})
 	}
@@ -268,7 +268,7 @@ func TestKilledProcessesLeaveNothing(t *testing.T) {
 		device := deviceOf(t, n.Space(0).address)
 		must(t, unix.Kill(n.PID(), unix.SIGKILL))
 		if err := n.Set(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "killed") {
-			t.Errorf("a network whose process was killed: %v", err)
+			t.Errorf("a request to a network whose process was killed returned: %v", err)
 		}
 		n.Close()
 		checkGone(t, device)
@@ -341,6 +341,6 @@ func TestSubnetsInUse(t *testing.T) {
 	s, err := n.Space(0).address.Prefix(24)
 	must(t, err)
 	if used, err := inUse(s, 0); err != nil || !used {
-		t.Errorf("the subnet of a network: %v, %v", used, err)
+		t.Errorf("the subnet of an active network is in use: %v, %v", used, err)
 	}
 }

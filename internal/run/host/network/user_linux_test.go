@@ -37,7 +37,7 @@ func TestNetworksOfAUserNamespace(t *testing.T) {
 	}
 	out, err := again.CombinedOutput()
 	if err != nil && again.Process == nil {
-		t.Skipf("user namespaces are not allowed here: %v", err)
+		t.Skipf("this machine does not permit user namespaces: %v", err)
 	}
 	if err != nil {
 		t.Errorf("%v:\n%s", err, out)
