@@ -24,19 +24,19 @@ func TestApplicationIsALoad(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	if l.Arrival != Recorded || l.Rate.PerSecond < 510 || l.Rate.PerSecond > 540 || l.Warmup != 0 || l.Total != 0 || l.Duration != time.Minute || !l.Preload || l.Prefix != "/registry/" || l.Watch == nil {
-		t.Errorf("it is the load %+v", l)
+		t.Errorf("the load is %+v", l)
 	}
 	if label := l.arrivalLabel(); !regexp.MustCompile(`^scheduled 5\d\d/s$`).MatchString(label) {
-		t.Errorf("a dry run calls its times %q", label)
+		t.Errorf("the arrival label of a dry run is %q", label)
 	}
 	sum := 0.0
 	for _, o := range l.Mix {
 		if sum += o.Weight; o.Kind == kv.CAS && o.Weight < 500 {
-			t.Errorf("%v transactions a second", o.Weight)
+			t.Errorf("the mix has %v transactions a second, want at least 500", o.Weight)
 		}
 	}
 	if d := sum - l.Rate.PerSecond; d > 1e-6 || d < -1e-6 {
-		t.Errorf("the mix is %v a second, and the rate %v", sum, l.Rate.PerSecond)
+		t.Errorf("the rates of the mix add up to %v a second, and the rate is %v", sum, l.Rate.PerSecond)
 	}
 	var back Load
 	b, err := l.Encode()
@@ -44,10 +44,10 @@ func TestApplicationIsALoad(t *testing.T) {
 		err = back.Decode(b)
 	}
 	if err != nil || !reflect.DeepEqual(back.Application, l.Application) {
-		t.Errorf("it is recorded as %s, and read as %+v (%v)", b, back.Application, err)
+		t.Errorf("the load is recorded as %s and reads back as %+v (%v)", b, back.Application, err)
 	}
 	if err := l.Validate(Apps()); err != nil {
-		t.Errorf("from elsewhere it is refused: %v", err)
+		t.Errorf("Validate refuses the load: %v", err)
 	}
 }
 
@@ -60,14 +60,14 @@ func TestSettingsReadBack(t *testing.T) {
 		l.Application.set(s.Parameter, v)
 		l.Application.Name = "a"
 		if err := s.parse(&back, s.text(&l)); err != nil || back.Application.Values()["x"] != v {
-			t.Errorf("%v is written %q and read as %v, %v", v, s.text(&l), back.Application.Settings, err)
+			t.Errorf("%v is written as %q and reads back as %v, %v", v, s.text(&l), back.Application.Settings, err)
 		}
 		b, err := l.Encode()
 		if err == nil {
 			err = again.Decode(b)
 		}
 		if err != nil || again.Application.Values()["x"] != v {
-			t.Errorf("%v is recorded as %s and read as %v, %v", v, b, again.Application.Settings, err)
+			t.Errorf("%v is recorded as %s and reads back as %v, %v", v, b, again.Application.Settings, err)
 		}
 		if s.hint() == "" || s.bounds() == "" {
 			t.Errorf("unit %d has the hint %q and the bounds %q", unit, s.hint(), s.bounds())

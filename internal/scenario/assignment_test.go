@@ -41,7 +41,7 @@ func TestAssignmentsReplaceTrialsValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(s.Trials) != 3 {
-		t.Fatalf("%d trials: a list becomes the value that was set", len(s.Trials))
+		t.Fatalf("there are %d trials, want 3, because the assigned value replaces a list", len(s.Trials))
 	}
 	for _, trial := range s.Trials {
 		l := trial.Load
@@ -194,7 +194,7 @@ func TestRefusedAssignmentsAreNamed(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, not %s", text, err, want)
 		} else if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s is refused more than once: %v", text, err)
+			t.Errorf("the error for %s has more than one line: %v", text, err)
 		}
 	}
 	_, err := Parse("f.yaml", []byte(`trials: [{store: etcd, operation: put, endpoints: "a:1"}]`), shelf{}, assignments(t, "members=5"))

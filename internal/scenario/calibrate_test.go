@@ -11,7 +11,7 @@ import (
 func TestCalibration(t *testing.T) {
 	s := parse(t, "calibrate.yaml", string(Calibration("etcd", "127.0.0.1:1", 5, time.Second)))
 	if took, known := s.EstimatedDuration(); !known || took > 26*time.Second || len(s.Warnings) > 0 || len(s.Trials) != 20 {
-		t.Errorf("%d trials take %v (known: %v) and warn %q; want 20 that take 26s at most", len(s.Trials), took, known, s.Warnings)
+		t.Errorf("%d trials take %v (known: %v) and have the warnings %q; want 20 trials that take 26s at most", len(s.Trials), took, known, s.Warnings)
 	}
 	s = parse(t, "calibrate.yaml", string(Calibration("slow", "[::1]:2", 3, 200*time.Millisecond)))
 	names := map[string]int{}
@@ -24,7 +24,7 @@ func TestCalibration(t *testing.T) {
 	}
 	for _, name := range []string{CalibrationTrials.OneClient, CalibrationTrials.ManyClients, CalibrationTrials.Paced, CalibrationTrials.Overloaded} {
 		if names[name] != 3 {
-			t.Errorf("%s is done %d times, not 3", name, names[name])
+			t.Errorf("the trial %s occurs %d times, want 3", name, names[name])
 		}
 	}
 }
@@ -35,7 +35,7 @@ func TestCheckEndpoint(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "a", "a:0", "http://a:1", "a:70000", "a:1/", "a:1/b", "a:1?dc=b", "u:p@a:1"} {
 		if CheckEndpoint(wrong) == nil {
-			t.Errorf("%q is taken", wrong)
+			t.Errorf("CheckEndpoint accepts %q", wrong)
 		}
 	}
 }

@@ -29,11 +29,11 @@ trials:
 		c := &s.Trials[i].Cluster
 		keys[s.Trials[i].Name] = c.Key
 		if c.RunningCluster != nil && len(c.Env) > 0 {
-			t.Errorf("a cluster that runs already has the environment %q", c.Environment())
+			t.Errorf("a running cluster has the environment %q", c.Environment())
 		}
 	}
 	if len(s.Trials) != 8 || keys["a"] != keys["b"] || keys["a"] != keys["e"] {
-		t.Errorf("%d trials with the clusters %q", len(s.Trials), keys)
+		t.Errorf("there are %d trials, and the clusters are %q", len(s.Trials), keys)
 	}
 	different := map[string]bool{}
 	for _, key := range keys {
@@ -45,7 +45,7 @@ trials:
 	plan := strings.Join(s.Lines(), "\n")
 	for _, want := range []string{"environment", "A=1 B=two", "A=old", "C=x"} {
 		if !strings.Contains(plan, want) {
-			t.Errorf("a dry run says nothing of %q:\n%s", want, plan)
+			t.Errorf("the plan lacks %q:\n%s", want, plan)
 		}
 	}
 }

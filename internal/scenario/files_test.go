@@ -37,22 +37,22 @@ func TestBuiltInScenariosAreValid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := ready(t, name, scenario.Options{})
 			if s.Name != name || s.Description == "" || len(s.Warnings) != 0 {
-				t.Errorf("named %s, described as %q, with the warnings %q", s.Name, s.Description, s.Warnings)
+				t.Errorf("the scenario has the name %s, the description %q and the warnings %q", s.Name, s.Description, s.Warnings)
 			}
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !strings.HasPrefix(string(data), "# ") {
-				t.Error("it does not begin with what it is for")
+				t.Error("the file does not begin with a comment about its purpose")
 			}
 			small := ready(t, name, scenario.Options{Scale: 0.001})
 			if len(small.Trials) == 0 || len(small.Trials) > len(s.Trials) || len(small.Warnings) != 0 {
-				t.Errorf("scaled it has %d trials of %d and the warnings %q", len(small.Trials), len(s.Trials), small.Warnings)
+				t.Errorf("the scaled scenario has %d trials of %d and the warnings %q", len(small.Trials), len(s.Trials), small.Warnings)
 			}
 			for i := range small.Trials {
 				if l := small.Trials[i].Load; l.Arrival == scenario.Closed && l.Clients > 10 || l.Connections > l.Clients || l.Total > 5000 {
-					t.Errorf("%s is not scaled: %+v", small.Trials[i].Name, l)
+					t.Errorf("the load of %s is not scaled: %+v", small.Trials[i].Name, l)
 				}
 			}
 		})
@@ -97,18 +97,18 @@ func TestPublishedScenariosAreAsPublished(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := ready(t, name, scenario.Options{})
 			if len(s.Trials) != c.trials {
-				t.Errorf("it has %d trials, not %d", len(s.Trials), c.trials)
+				t.Errorf("the scenario has %d trials, want %d", len(s.Trials), c.trials)
 			}
 			for i := range s.Trials {
 				if !c.is(&s.Trials[i]) {
-					t.Errorf("trial %s is not as published: %+v", s.Trials[i].Name, s.Trials[i])
+					t.Errorf("trial %s differs from the published conditions: %+v", s.Trials[i].Name, s.Trials[i])
 				}
 			}
 		})
 	}
 	v3 := ready(t, "etcd-v2-matrix", scenario.Options{Store: "etcd"})
 	if len(v3.Trials) != 24 || v3.Trials[0].Cluster.Store != "etcd" {
-		t.Errorf("with --store etcd: %d trials of %s", len(v3.Trials), v3.Trials[0].Cluster.Store)
+		t.Errorf("with --store etcd, there are %d trials of %s", len(v3.Trials), v3.Trials[0].Cluster.Store)
 	}
 }
 
@@ -131,9 +131,9 @@ func TestFilesCanUseStoresAbilities(t *testing.T) {
 			_, err := scenario.Parse("f.yaml", []byte("trials: [{store: "+s.Name()+", "+of+"}]"), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 			switch {
 			case has[k] != "" && err != nil:
-				t.Errorf("%s has %s, and %v", s.Name(), k, err)
+				t.Errorf("%s supports %s, but the error is %v", s.Name(), k, err)
 			case has[k] == "" && (err == nil || !strings.Contains(err.Error(), s.Name()+" has no operation "+k.String()) && !strings.Contains(err.Error(), k.String()+" is refused")):
-				t.Errorf("%s has no %s, and %v", s.Name(), k, err)
+				t.Errorf("%s does not support %s, but the error is %v", s.Name(), k, err)
 			}
 		}
 	}
@@ -158,9 +158,9 @@ func TestFilesCanUseOnlySupportedFeatures(t *testing.T) {
 			_, err := scenario.Parse("f.yaml", []byte(text), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 			switch at := strings.NewReplacer("<", "", ">", "").Replace(of.at); {
 			case want == nil && err != nil:
-				t.Errorf("%s has %s, and %v", s.Name(), of.feature, err)
+				t.Errorf("%s supports %s, but the error is %v", s.Name(), of.feature, err)
 			case want != nil && (err == nil || !strings.HasPrefix(err.Error(), "f.yaml:3:") || !strings.Contains(err.Error(), at+want.Error())):
-				t.Errorf("%s has no %s, and %v", s.Name(), of.feature, err)
+				t.Errorf("%s does not support %s, but the error is %v", s.Name(), of.feature, err)
 			}
 		}
 	}
@@ -183,12 +183,12 @@ func TestProxiesWithCetcd(t *testing.T) {
 		if trial.BaselineOf != "" {
 			others[trial.BaselineOf+" "+trial.Cluster.Store]++
 		} else if trial.Cluster.Store == "cetcd" && trial.Cluster.Exec != "/opt/cetcd" {
-			t.Errorf("%s starts %q", trial.Name, trial.Cluster.Exec)
+			t.Errorf("%s starts the program %q", trial.Name, trial.Cluster.Exec)
 		}
 	}
 	for _, pair := range []string{"zetcd-vs-zookeeper zookeeper", "zetcd-vs-etcd etcd", "cetcd-vs-consul consul", "cetcd-vs-etcd etcd"} {
 		if others[pair] != 1 {
-			t.Errorf("%s is there %d times", pair, others[pair])
+			t.Errorf("the pair %s occurs %d times", pair, others[pair])
 		}
 	}
 }

@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 			}
 			for _, e := range es {
 				if e.Text == "" || e.File != "f.yaml" || e.Line < 0 || e.Line > 0 && e.Column < 1 || strings.Contains(e.Text, "goccy") {
-					t.Fatalf("not a sentence with a place: %#v", e)
+					t.Fatalf("the error has no text or no position: %#v", e)
 				}
 			}
 			return
@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for i := range s.Trials {
 			if err := s.Trials[i].Load.wrong(); err != nil {
-				t.Fatalf("taken, and its trial %d is not valid: %v", i, err)
+				t.Fatalf("the file is accepted, but its trial %d is not valid: %v", i, err)
 			}
 		}
 		checkRounds(t, s)
@@ -53,13 +53,13 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(err)
 		} else if v.(map[string]any)["defaults"] == nil { // the schema also checks defaults that no trial uses
 			if err := schema.Validate(v); err != nil {
-				t.Fatalf("taken, and the JSON Schema refuses it: %v", err)
+				t.Fatalf("the file is accepted, but the JSON Schema refuses it: %v", err)
 			}
 		}
 		if _, err := Parse("f.yaml", data, shelf{}, Options{Scale: 0.01, Store: "slow"}); err != nil {
 			var es file.Errors
 			if !errors.As(err, &es) || len(es) == 0 {
-				t.Fatalf("scaled, it is refused with %T: %v", err, err)
+				t.Fatalf("the scaled scenario is refused with %T: %v", err, err)
 			}
 		}
 	})

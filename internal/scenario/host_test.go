@@ -22,7 +22,7 @@ func TestAddressesOverSSH(t *testing.T) {
 	} {
 		h := Host{Name: "a", Address: address, Transport: TransportSSH}
 		if _, _, err := h.SSHAddress(); err == nil {
-			t.Errorf("%q was taken", address)
+			t.Errorf("SSHAddress accepts %q", address)
 		}
 	}
 }

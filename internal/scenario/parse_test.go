@@ -25,7 +25,7 @@ func parseTrial(t *testing.T, lines ...string) (Trial, []string) {
 	t.Helper()
 	s := parse(t, "f.yaml", "trials:\n  - store: etcd\n    "+strings.Join(lines, "\n    ")+"\n")
 	if len(s.Trials) != 1 {
-		t.Fatalf("it has %d trials, not 1", len(s.Trials))
+		t.Fatalf("the scenario has %d trials, want 1", len(s.Trials))
 	}
 	return s.Trials[0], s.Warnings
 }
@@ -81,7 +81,7 @@ func TestEveryKeyOfATrial(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if len(warnings) != 0 {
-		t.Errorf("it warns: %q", warnings)
+		t.Errorf("the warnings are %q, want none", warnings)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestAttach(t *testing.T) {
 		t.Errorf("members %d, target %s; want none started and any", got.Cluster.Members, got.Load.Target)
 	}
 	if strings.Contains(got.Cluster.Key, "geheim") || !strings.Contains(got.Cluster.Key, "root") {
-		t.Errorf("the key is %s; want the user's name and no password", got.Cluster.Key)
+		t.Errorf("the cluster's key is %s; want a key that contains the user's name and no password", got.Cluster.Key)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestScansAndConduct(t *testing.T) {
 	want := got.Load
 	want.Scan, want.Compact, want.CompareHashes = Scan{CountOnly: true}, Compaction{Interval: 30 * time.Second, KeptRevisions: defaultKeptRevisions}, true
 	if diff := cmp.Diff(want, got.Load); diff != "" || len(warnings) > 0 {
-		t.Errorf("it warns %q; (-want +got):\n%s", warnings, diff)
+		t.Errorf("the warnings are %q, and the loads differ (-want +got):\n%s", warnings, diff)
 	}
 	got, _ = parseTrial(t, "operation: range", "keys-only: true", "page-size: 10_000", "compact: {every: 1m, behind: 5}")
 	if l := &got.Load; l.Scan != (Scan{KeysOnly: true, PageSize: 10_000}) || l.Compact != (Compaction{Interval: time.Minute, KeptRevisions: 5}) {

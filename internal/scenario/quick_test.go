@@ -36,11 +36,11 @@ func TestQuick(t *testing.T) {
 	s := parse(t, "quick.yaml", string(quick()))
 	golden(t, "quick", s)
 	if len(s.Warnings) != 0 {
-		t.Errorf("it warns: %q", s.Warnings)
+		t.Errorf("the warnings are %q, want none", s.Warnings)
 	}
 	d, known := s.EstimatedDuration()
 	if !known || d > 45*time.Second {
-		t.Errorf("it takes %v (known: %v) besides starts and preloads; want 45s at most of the 60s it may take", d, known)
+		t.Errorf("the trials take %v (known: %v) without starts and preloads; want 45s at most, because the limit is 60s", d, known)
 	}
 	for _, trial := range s.Trials {
 		if trial.Cluster.Key != s.Trials[0].Cluster.Key {
@@ -66,7 +66,7 @@ func TestExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s.Name != name {
-				t.Errorf("it is named %s", s.Name)
+				t.Errorf("the scenario's name is %s", s.Name)
 			}
 			golden(t, name, s)
 		})

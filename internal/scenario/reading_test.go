@@ -46,7 +46,7 @@ func TestReadings(t *testing.T) {
 				continue
 			}
 			if cell, above := r.Cell(&test.load), r.Heading(&test.load); cell != test.cell || above != test.above {
-				t.Errorf("%s of %+v is %q and %q, not %q and %q", test.title, test.load, cell, above, test.cell, test.above)
+				t.Errorf("%s of %+v has the cell %q and the heading %q, want %q and %q", test.title, test.load, cell, above, test.cell, test.above)
 			}
 		}
 	}
@@ -64,13 +64,13 @@ func TestDifferingParametersAreReported(t *testing.T) {
 	}
 	for _, p := range Parameters(Apps()) {
 		if (p.DifferenceName != "") != (p.Presentation != nil || slices.Contains(elsewhere, p.Key)) {
-			t.Errorf("%s differs as %q and is read: %v; a parameter by which loads differ has Reads", p.Key, p.DifferenceName, p.Presentation != nil)
+			t.Errorf("%s has the difference name %q, and has a presentation: %v; a parameter by which loads differ needs a presentation", p.Key, p.DifferenceName, p.Presentation != nil)
 		}
 	}
 	seen := map[string]bool{}
 	for _, r := range Presentations() {
 		if seen[r.Title] || r.Title == "" || r.Cell == nil || r.Heading == nil {
-			t.Errorf("the reading %q is not whole, or there twice", r.Title)
+			t.Errorf("the presentation %q is incomplete, or its title occurs twice", r.Title)
 		}
 		seen[r.Title] = true
 	}

@@ -42,7 +42,7 @@ func TestRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := Parse("f.yaml", []byte(c.file), shelf{}, Options{})
 			if err == nil {
-				t.Fatalf("it was taken, with %d trials; want %s", len(s.Trials), c.why)
+				t.Fatalf("the file is accepted with %d trials; want the error %s", len(s.Trials), c.why)
 			}
 			if diff := cmp.Diff(c.why, err.Error()); diff != "" {
 				t.Errorf("the sentences differ (-want +got):\n%s", diff)

@@ -59,7 +59,7 @@ func TestExpansion(t *testing.T) {
 			names[trial.Name]++
 		}
 		if len(names) != expanded || len(s.Trials) != runs {
-			t.Fatalf("%d trials in %d runs, want %d in %d, of\n%s", len(names), len(s.Trials), expanded, runs, data)
+			t.Fatalf("the scenario has %d trials in %d runs, want %d trials in %d runs:\n%s", len(names), len(s.Trials), expanded, runs, data)
 		}
 		checkRounds(t, s)
 		again := parse(t, "f.yaml", data)
@@ -94,7 +94,7 @@ func checkRounds(t *testing.T, s *Scenario) {
 				t.Fatalf("run %d (%s, repeat %d) takes its rate from run %d (%v)", i, trial.Name, trial.Repeat, j, ok)
 			}
 		} else if _, ok := s.rateSource(i); ok {
-			t.Fatalf("run %d has a source and no need of one", i)
+			t.Fatalf("run %d has a rate source, although it needs none", i)
 		}
 	}
 	for name, n := range seen {
@@ -132,7 +132,7 @@ func TestRandomOrderDependsOnlyOnTheSeed(t *testing.T) {
 	}
 	for o, n := range orders {
 		if n < 6 || n > 60 {
-			t.Errorf("the order %s came %d times of 600, want about 25", o, n)
+			t.Errorf("the order %s occurred %d times in 600 seeds, want about 25", o, n)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestRatesOfRatesAreOrdered(t *testing.T) {
 		s := parse(t, "f.yaml", fmt.Sprintf("seed: %d\ndefaults: {store: etcd, operation: put}\ntrials:\n", seed)+
 			"  - {name: c, rate: 50% of b}\n  - {name: b, rate: 50% of a}\n  - {name: a}\n  - {name: d, rate: 50% of b}\n")
 		if got := order(s); got != "a b c d" && got != "a b d c" {
-			t.Errorf("seed %d orders %s", seed, got)
+			t.Errorf("the order with seed %d is %s", seed, got)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestSeeds(t *testing.T) {
 		seeds[trial.Name] = trial.Load.Seed
 		distinct[trial.Load.Seed] = true
 		if trial.Load.Seed >= 1<<63 {
-			t.Errorf("the seed %d of %s cannot be given in a file", trial.Load.Seed, trial.Name)
+			t.Errorf("the seed %d of %s is too large for a file", trial.Load.Seed, trial.Name)
 		}
 	}
 	if len(distinct) != 4 {

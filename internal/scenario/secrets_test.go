@@ -33,7 +33,7 @@ trials:
 		t.Errorf("the record has comments:\n%s", kept)
 	}
 	if !strings.Contains(kept, `"a # in quotes"`) || !strings.Contains(kept, "it''s#no comment") {
-		t.Errorf("more than comments is gone:\n%s", kept)
+		t.Errorf("more than the comments was removed:\n%s", kept)
 	}
 	if got, want := strings.Count(kept, "\n"), strings.Count(file, "\n"); got != want {
 		t.Errorf("%d lines of %d", got, want)
@@ -43,6 +43,6 @@ trials:
 		t.Fatal(err)
 	}
 	if a, b := strings.Join(s.Lines(), "\n"), strings.Join(again.Lines(), "\n"); a != b || again.Description != "a # in quotes" {
-		t.Errorf("the record is of another scenario:\n%s\n%s", a, b)
+		t.Errorf("the recorded source describes another scenario:\n%s\n%s", a, b)
 	}
 }

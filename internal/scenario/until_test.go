@@ -35,7 +35,7 @@ func TestRoundsAreInterleaved(t *testing.T) {
 	s := parseUntil(t, ab+"until: {precision: 2%}\ntrials: [{name: a, baseline: {members: 1}}]\n", RepeatRule{})
 	a, b := s.Trials[0].Name, s.Trials[1].Name
 	if a == b {
-		t.Fatal("there is one side")
+		t.Fatal("the two sides have the same name")
 	}
 	for n, want := range [][]string{{a, b}, {b, a}, {a, b}, {b, a}} {
 		round := s.Round(n + 1)
@@ -64,7 +64,7 @@ func TestRoundsCancelDrift(t *testing.T) {
 			places[trial.Name] += n*6 + place
 			if key := trial.Cluster.Key; key != last {
 				if seen[key] {
-					t.Errorf("round %d comes back to a cluster: %q", n, namesOf(s.Round(n)))
+					t.Errorf("round %d returns to a cluster that it used before: %q", n, namesOf(s.Round(n)))
 				}
 				last, seen[key] = key, true
 			}
@@ -72,7 +72,7 @@ func TestRoundsCancelDrift(t *testing.T) {
 	}
 	for name, sum := range places {
 		if sum != places[s.Trials[0].Name] {
-			t.Errorf("%s has places of the sum %d, %s of %d", name, sum, s.Trials[0].Name, places[s.Trials[0].Name])
+			t.Errorf("the places of %s add up to %d, but those of %s add up to %d", name, sum, s.Trials[0].Name, places[s.Trials[0].Name])
 		}
 	}
 }
@@ -113,14 +113,14 @@ func TestFlagsReplaceUntil(t *testing.T) {
 	} {
 		s := parseUntil(t, test.text, test.flag)
 		if s.RepeatRule.Text() != test.want || s.RepeatRule.TimeLimit != test.most || len(s.Trials) != 1 || s.Trials[0].Repeats != 0 {
-			t.Errorf("%q, %d trials, the first repeated %d times", s.RepeatRule.Text(), len(s.Trials), s.Trials[0].Repeats)
+			t.Errorf("the rule is %q, there are %d trials, and the first has %d repeats", s.RepeatRule.Text(), len(s.Trials), s.Trials[0].Repeats)
 		}
 		if warned := strings.Contains(strings.Join(s.Warnings, "\n"), "replaces repeats"); warned != strings.Contains(test.text, "repeats") {
 			t.Errorf("warnings %q", s.Warnings)
 		}
 	}
 	if s := parseUntil(t, ab+"trials: [{name: a}]\n", RepeatRule{TimeLimit: time.Hour}); s.RepeatRule != nil {
-		t.Error("with only a time limit, the trials repeat")
+		t.Error("with only a time limit, the run has a repeat rule")
 	}
 }
 

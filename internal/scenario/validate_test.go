@@ -99,14 +99,14 @@ func TestValidate(t *testing.T) {
 		err := flags(change).wrong()
 		var p *Problem
 		if !errors.As(err, &p) {
-			t.Errorf("%v is not the problem: %s", err, want)
+			t.Errorf("the error is %v, want the problem %s", err, want)
 			continue
 		}
 		if got := p.Key + ": " + p.Text; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		if strings.Contains(p.Text, "line") {
-			t.Errorf("%q speaks of lines", p.Text)
+			t.Errorf("the text %q mentions a line", p.Text)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func TestFit(t *testing.T) {
 			t.Errorf("%+v: %d connections, %q", c, l.Connections, w)
 		}
 		if again := l.fitConnections(c.inFlight); again != "" {
-			t.Errorf("%+v: a second Fit changes something: %s", c, again)
+			t.Errorf("%+v: a second fitConnections changes the connections again: %s", c, again)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestRatesReadBack(t *testing.T) {
 	}
 	for _, s := range []string{"", "fast", "50%", "50% of", "50% of a b", "% of a", "x% of a", "inf", "NaN"} {
 		if r, err := parseRate(s); err == nil {
-			t.Errorf("%q is taken as %+v", s, r)
+			t.Errorf("parseRate accepts %q as %+v", s, r)
 		}
 	}
 }

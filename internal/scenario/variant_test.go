@@ -56,15 +56,15 @@ trials:
 	}
 	c := trial(t, s, "new").Cluster
 	if c.Version != "2.0" || c.Label != "new" || c.Members != 5 || c.Store != "etcd" || c.Settings.(etcdSettings).SnapshotCount != 5 {
-		t.Errorf("it is %+v", c)
+		t.Errorf("the cluster is %+v", c)
 	}
 	if c := trial(t, s, "etcd-4").Cluster; c.Exec != "/opt/etcd" || c.Members != 1 || c.Label != "" {
-		t.Errorf("it is %+v", c)
+		t.Errorf("the cluster is %+v", c)
 	}
 	lines := strings.Join(s.Lines(), "\n")
 	for _, want := range []string{"etcd x1", "etcd 1.0 x1", "etcd (new) x5", "etcd (etcd) x1", "slow x1"} {
 		if !strings.Contains(lines, want) {
-			t.Errorf("the plan does not say %q:\n%s", want, lines)
+			t.Errorf("the plan lacks %q:\n%s", want, lines)
 		}
 	}
 }
@@ -80,7 +80,7 @@ trials:
   - {name: alone, operation: get, endpoints: "a:1", baseline: {endpoints: "b:1"}}
 `)
 	if len(s.Trials) != 18 {
-		t.Fatalf("%d trials, not 3 with 3 baselines 3 times", len(s.Trials))
+		t.Fatalf("there are %d trials, want 3 repeats of 3 trials and 3 baselines", len(s.Trials))
 	}
 	for _, name := range []string{"put", "half", "alone"} {
 		own, base := trial(t, s, name), trial(t, s, name+"-baseline")
@@ -141,7 +141,7 @@ func TestMixedLoadsHaveASessionForEachClient(t *testing.T) {
 			}
 			changed := c.ordered && c.want == 50 && !strings.Contains(c.rest, "connections: 50")
 			if said := strings.Contains(strings.Join(got.Notes, " "), "responds in order"); said != changed || said != (len(s.Warnings) == 1) {
-				t.Errorf("the notes are %q, the warnings %q", got.Notes, s.Warnings)
+				t.Errorf("the notes are %q, and the warnings are %q", got.Notes, s.Warnings)
 			}
 		})
 	}
@@ -206,10 +206,10 @@ trials:
 		}
 	}
 	if r := trial(t, s, "duration").Load.Rate.PerSecond; r != 700 {
-		t.Errorf("the rate is %v; it does not scale", r)
+		t.Errorf("the rate is %v, want 700, because rates are not scaled", r)
 	}
 	if a, b := trial(t, s, "half").Load.Rate.SourceTrial, trial(t, s, "tenth").Load.Rate.SourceTrial; a != "step-10" || b != "step-1" && b != "step-10" {
-		t.Errorf("rates are of %s and %s", a, b)
+		t.Errorf("the rates refer to the trials %s and %s", a, b)
 	}
 	was := trial(t, s, "total")
 	if diff := cmp.Diff(&Unscaled{Factor: 0.01, Total: 100_000, KeySpace: 100_000, Clients: 500, Connections: 200}, was.Unscaled); diff != "" {
@@ -222,7 +222,7 @@ trials:
 	// Without scaling, a plan of the same file does not mention scaling.
 	plain := parse(t, "f.yaml", file)
 	if plain.Scale != 0 || plain.Trials[0].Unscaled != nil || len(plain.Trials[0].Notes) != 0 || len(plain.Trials) != 16 {
-		t.Errorf("as written: %v, %+v, %d trials", plain.Scale, plain.Trials[0], len(plain.Trials))
+		t.Errorf("without scaling, the scale is %v, the first trial is %+v and there are %d trials", plain.Scale, plain.Trials[0], len(plain.Trials))
 	}
 	if l := trial(t, scaledBy(t, 2, file), "total").Load; l.Total != 200_000 || l.Clients != 1000 {
 		t.Errorf("doubled: %+v", l)
@@ -239,7 +239,7 @@ func TestScaleRefused(t *testing.T) {
 			continue
 		}
 		if _, err := Parse("f.yaml", quick(), shelf{}, Options{Scale: f}); err == nil {
-			t.Errorf("%v is taken", f)
+			t.Errorf("the scale %v is accepted", f)
 		}
 	}
 	_, err := Parse("f.yaml", quick(), shelf{}, Options{Scale: 1e9})

@@ -38,7 +38,7 @@ func TestWatchKeys(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if idle := name == "idle"; idle != (len(warnings) == 1) || idle && !strings.Contains(warnings[0], `nothing writes the watched key "w"`) {
-				t.Errorf("it warns %q", warnings)
+				t.Errorf("the warnings are %q", warnings)
 			}
 		})
 	}
@@ -55,7 +55,7 @@ func TestWatchKeys(t *testing.T) {
 // The values of watched keys must be large enough to make each event unique.
 func TestLeastWatchedValue(t *testing.T) {
 	if minWatchedValueSize != verdict.MinUniqueSize {
-		t.Errorf("values are unique from %d bytes, and watched from %d", verdict.MinUniqueSize, minWatchedValueSize)
+		t.Errorf("unique values need %d bytes, but the minimum for watched values is %d bytes", verdict.MinUniqueSize, minWatchedValueSize)
 	}
 }
 
@@ -111,10 +111,10 @@ trials:
 			}
 			all := trial(t, s, "all").Load
 			if all.Watch.KeysPerWatcher != all.KeySpace || all.Watch.WatchedKeys != 1 {
-				t.Fatalf("all of %d keys is %+v", all.KeySpace, all.Watch)
+				t.Fatalf("the watch of all of %d keys is %+v", all.KeySpace, all.Watch)
 			}
 			if some := trial(t, s, "some").Load; some.Watch.Watchers != watchers || some.Watch.WatchedKeys > some.KeySpace {
-				t.Fatalf("of %d keys are watched %+v", some.KeySpace, some.Watch)
+				t.Fatalf("the watch of some of %d keys is %+v", some.KeySpace, some.Watch)
 			}
 			for i := range s.Trials {
 				if err := s.Trials[i].Load.wrong(); err != nil {
@@ -145,7 +145,7 @@ func TestSTMKeys(t *testing.T) {
 	}
 	for _, trial := range s.Trials {
 		if stm := trial.Load.STM; (trial.Name == "put") != (stm == nil) {
-			t.Errorf("what %s has of stm is %+v", trial.Name, stm)
+			t.Errorf("the trial %s has the STM settings %+v", trial.Name, stm)
 		}
 	}
 }

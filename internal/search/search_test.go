@@ -35,7 +35,7 @@ func TestFailedPreparation(t *testing.T) {
 			Parameter: &capacity.Parameter{Integer: true, MinWindow: 10, FreshCluster: true, DueRate: func(v float64) float64 { return v }}})
 		s.found.Status = record.CapacitySearching
 		if s.handlePreloadFailure(errors.New("connection refused")) {
-			t.Error("the search goes on though nothing is known")
+			t.Error("the search continues after a failed preload, although no trial was successful")
 		}
 		s.search.Add(capacity.Trial{Plan: capacity.Plan{Rate: 10, Window: 10}, Length: 10, Due: 100, Done: 100, Seconds: []capacity.Second{{Due: 100, Bad: []float64{0}}}}, 12)
 		s.found.Trials = make([]record.CapacityTrial, 1)
@@ -44,23 +44,23 @@ func TestFailedPreparation(t *testing.T) {
 	s := begun()
 	s.plan, _ = s.search.Next(20)
 	if !s.handlePreloadFailure(fmt.Errorf("the keys: %w", &load.NoSpaceError{Cause: errors.New("space exceeded")})) || s.found.Status != string(capacity.AtLeast) || !strings.Contains(s.found.Reason, "for nodes=20: the keys: space exceeded") {
-		t.Errorf("without room it is %+v", s.found)
+		t.Errorf("if the store has no space left, the finding is %+v", s.found)
 	}
 	s = begun()
 	for n := range 10 {
 		plan, more := s.search.Next(20)
 		if !more || plan.Rate <= 10 {
-			t.Fatalf("after %d failures it goes on: %v, with %+v", n, more, plan)
+			t.Fatalf("after %d failed preloads, the search continues: %v, with the plan %+v", n, more, plan)
 		}
 		if s.plan = plan; !s.handlePreloadFailure(errors.New("connection refused")) || s.found.Status != record.CapacitySearching {
-			t.Fatalf("after %d failures it is %+v", n+1, s.found)
+			t.Fatalf("after %d failed preloads, the finding is %+v", n+1, s.found)
 		}
 	}
 	if _, more := s.search.Next(20); more {
-		t.Error("the search goes on for ever")
+		t.Error("the search continues after ten failed preloads")
 	}
 	if r := s.search.Result(); r.Status != capacity.AtLeast || r.Lower != 10 || !strings.Contains(r.Reason, "connection refused") {
-		t.Errorf("it ends as %+v", r)
+		t.Errorf("the result of the search is %+v", r)
 	}
 }
 
@@ -89,12 +89,12 @@ func TestWarming(t *testing.T) {
 				break
 			}
 			if n++; number != n || !w.isRunning() {
-				t.Fatalf("trial %d has the number %d, and runs: %v", n, number, w.isRunning())
+				t.Fatalf("trial %d has the number %d; the planner is running: %v", n, number, w.isRunning())
 			}
 			spent += length
 			about := w.addTrial(c.rates[n-1], "")
 			if len(about.PerSecond) != n {
-				t.Errorf("after %[2]d trials the record has %[1]d", len(about.PerSecond), n)
+				t.Errorf("after %[2]d trials, the record has %[1]d rates", len(about.PerSecond), n)
 			}
 		}
 		steady := w != nil && w.results.Steady
@@ -123,11 +123,11 @@ func TestNoEstimateWithoutRateThatHeld(t *testing.T) {
 		}
 		tried(40, 1000)
 		if f := &s.found; f.UpperPerSecond == nil || f.Estimate != nil || f.EstimatePerSecond != nil {
-			t.Errorf("with %v it is %+v", p, f)
+			t.Errorf("with the parameter %v, the finding is %+v", p, f)
 		}
 		tried(20, 0)
 		if f := &s.found; f.Estimate == nil && p != nil || f.EstimatePerSecond == nil && p == nil {
-			t.Errorf("when a rate held, with %v it is %+v", p, f)
+			t.Errorf("after a value that held, with the parameter %v, the finding is %+v", p, f)
 		}
 	}
 }

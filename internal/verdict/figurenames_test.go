@@ -65,7 +65,7 @@ func TestOnlyPrintedFiguresHaveAnEffect(t *testing.T) {
 	f.Added = added(0, 0, 0.3)
 	f.Added.Sampled.Percentiles[7] = measure.Figure{}
 	if e := Judge(f).Effect; e.ForFigure("p99.9") < 0.29 || e.ForFigure("p99.9") > 0.31 {
-		t.Errorf("p99.9 that is not in the sample may be off by %v, and max by %v", e.ForFigure("p99.9"), e.ForFigure("max"))
+		t.Errorf("p99.9, which the sample does not contain, may be off by %v, and max by %v", e.ForFigure("p99.9"), e.ForFigure("max"))
 	}
 	f.Headline = times(10e6, 26e6)
 	f.Headline.Percentiles[7], f.Headline.Max = measure.Figure{}, measure.Figure{Failed: true}
@@ -93,7 +93,7 @@ func TestEffectByName(t *testing.T) {
 				want = max(want, e.ForFigure(known))
 			}
 			if got := e.ForFigure(name); got != want {
-				t.Fatalf("%q may be off by %v, and %v by %v", name, got, of, want)
+				t.Fatalf("the figure %q may be off by %v, but the maximum for %v is %v", name, got, of, want)
 			}
 		}
 		if e.union(Effect{}) != e || e.union(e) != e {

@@ -112,14 +112,14 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 		turned := f
 		turned.Hosts = []measure.Host{f.Hosts[2], f.Hosts[0], f.Hosts[1]}
 		if after := state(turned); after != before {
-			t.Fatalf("%s, and in another order %s: %+v", before, after, f.Hosts)
+			t.Fatalf("the state is %s, and with the hosts in another order it is %s: %+v", before, after, f.Hosts)
 		}
 		worse := f
 		worse.Hosts = slices.Clone(f.Hosts)
 		h := &worse.Hosts[r.IntN(len(worse.Hosts))]
 		h.Clock, h.ForeignShare = newUncertainClock(2*h.Clock.WidestBoundNS), new(1.5**h.ForeignShare)
 		if after := state(worse); before.Worse(after) {
-			t.Fatalf("%s becomes %s with worse hosts: %+v, %+v", before, after, f.Hosts, worse.Hosts)
+			t.Fatalf("the state %s becomes the better state %s although a host is worse: %+v, %+v", before, after, f.Hosts, worse.Hosts)
 		}
 	}
 }

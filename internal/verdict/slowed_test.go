@@ -79,7 +79,7 @@ func TestEffectOfPausesAndCPUWorkHasAnUpperBound(t *testing.T) {
 		for name, p := range map[string]float64{"p50": 50, "p90": 90, "p95": 95, "p99": 99, "p99.9": 99.9} {
 			at := int(p / 100 * float64(len(with)))
 			if off := with[at]/without[at] - 1; off > e.ForFigure(name)*1.2+0.03 { // leaves room for chance
-				t.Errorf("%s is %.3f too high, above the bound %.3f: %.0f ns asleep, %.0f at work, %.3f away for up to %.0f", name, off, e.ForFigure(name), sleep, work, away, span)
+				t.Errorf("%s is %.3f too high, above the bound %.3f: operations slept for %.0f ns and worked for %.0f ns, with %.3f of the CPU time missing in pauses of up to %.0f ns", name, off, e.ForFigure(name), sleep, work, away, span)
 			}
 		}
 		mean := func(all []float64) (sum float64) {
@@ -96,12 +96,12 @@ func TestEffectOfPausesAndCPUWorkHasAnUpperBound(t *testing.T) {
 		more := f.missingCPUEffect(missingCPU{away * 1.2, away * 1.2, f.MembersBusy, span})
 		for i := range e.Times {
 			if more.Times[i] < e.Times[i]-1e-9 {
-				t.Errorf("%s: %.4f of %.3f is more than %.4f of more", timeNames()[i], e.Times[i], away, more.Times[i])
+				t.Errorf("%s: the bound is %.4f with the share %.3f of missing time, but only %.4f with more missing time", timeNames()[i], e.Times[i], away, more.Times[i])
 			}
 		}
 	}
 	if (good().zero()) != (Effect{}) {
-		t.Error("there is an effect without missing time")
+		t.Error("a trial without missing time has an effect")
 	}
 }
 

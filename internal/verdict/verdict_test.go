@@ -264,7 +264,7 @@ func TestReasonOfAGeneratorPause(t *testing.T) {
 			said = said || r.Rule == 5 && strings.Contains(r.Text, c.want)
 		}
 		if !said {
-			t.Errorf("queued for %d ns: %v", c.queued, v.Reasons)
+			t.Errorf("with a run delay of %d ns, the reasons are %v", c.queued, v.Reasons)
 		}
 	}
 }
@@ -292,7 +292,7 @@ func TestVerdictInJSON(t *testing.T) {
 
 func TestOrderOfStates(t *testing.T) {
 	if !Suspect.Worse(Valid) || !Invalid.Worse(Suspect) || Valid.Worse(Valid) || !State("?").Worse(Invalid) {
-		t.Error("the states' order is wrong")
+		t.Error("Worse orders the states incorrectly")
 	}
 }
 
@@ -314,7 +314,7 @@ func TestNoEffectWithoutSuccesses(t *testing.T) {
 		f.Headline = measure.Summarize(nil, failed)
 		for _, e := range []Effect{uniformEffect(0.2, 0.5), uniformEffect(0.2, 0), uniformEffect(0, 20)} {
 			if found := f.judgeEffect(e, "the machine was busy"); found.text != "" || found.effect != (Effect{}) || found.state != Valid {
-				t.Errorf("%d failed: %+v", failed, found)
+				t.Errorf("with %d failed operations and no success, the finding is %+v", failed, found)
 			}
 		}
 		f.Measured.Outcomes[kv.OK] = 10
@@ -341,7 +341,7 @@ func TestWaitsCoverAllOperations(t *testing.T) {
 		t.Errorf("the mean operation waited %v ns", mean)
 	}
 	if waitTimes(&measure.Disturbance{}) != (Times{}) {
-		t.Error("nothing waited")
+		t.Error("a disturbance without waits has wait times")
 	}
 }
 

@@ -54,7 +54,7 @@ func TestR29FalseAlarms(t *testing.T) {
 			}
 		}
 		if most := int(3 * falseAlarmProbability * runs); alarms > most {
-			t.Errorf("%d of %d runs of %d workers alike name one, above %d", alarms, runs, of.workers, most)
+			t.Errorf("%d of %d runs of %d identical workers name a worker, want at most %d", alarms, runs, of.workers, most)
 		}
 		for range 200 {
 			f := Figures{Workers: alike(r, of.workers, of.seconds, 1, 0.1)}
@@ -68,7 +68,7 @@ func TestR29FalseAlarms(t *testing.T) {
 				}
 			}
 			if text := R29WorkerApart(&f).text; !strings.Contains(text, "worker w1 was ") {
-				t.Fatalf("the slow one of %d over %d s is not named: %q", of.workers, of.seconds, text)
+				t.Fatalf("the slow worker of %d over %d s is not named: %q", of.workers, of.seconds, text)
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func TestR28FalseAlarms(t *testing.T) {
 		}
 	}
 	if alarms > 4 {
-		t.Errorf("%d of 2000 runs name a worker that is like the others", alarms)
+		t.Errorf("%d of 2000 runs name a worker that is not slower than the others", alarms)
 	}
 	f.Workers[0].Connections, f.Workers[1].Connections = completed(10), completed(90, 100, 110)
 	if text := R28SlowWorker(&f).text; !strings.Contains(text, "a client of worker w1 completed 10 % as many operations") {
@@ -205,11 +205,11 @@ func TestLittlesLawIgnoresALostWorker(t *testing.T) {
 	f.Measured.Parts = []measure.Part{{Worker: "w1 on a", Length: 100e9}, {Worker: "w2 on b", Length: 100e9}}
 	f.Workers = []Worker{{Part: &f.Measured.Parts[0]}, {Part: &f.Measured.Parts[1]}}
 	if found := R4LittlesLaw(&f); found.state != Invalid {
-		t.Fatalf("12 of 16 clients: %+v", found)
+		t.Fatalf("with 12 of 16 clients busy, the finding is %+v, want invalid", found)
 	}
 	f.Workers[1].Lost = "the worker is gone"
 	if found := R4LittlesLaw(&f); found.state != Valid {
-		t.Errorf("with a worker lost: %+v", found)
+		t.Errorf("after the loss of a worker, the finding is %+v", found)
 	}
 }
 
@@ -224,10 +224,10 @@ func TestClientsOutsideTheirWorkersWindow(t *testing.T) {
 		f.Workers = append(f.Workers, Worker{Part: &measure.Part{Length: w.length, Connections: completed(w.clients...)}})
 	}
 	if got := f.meanInactiveClients(); math.Abs(got-1.5) > 1e-9 {
-		t.Errorf("%v clients were outside, not 1.5", got)
+		t.Errorf("%v clients were inactive on average, want 1.5", got)
 	}
 	f.Measured.Seconds = 0
 	if got := f.meanInactiveClients(); got != 0 {
-		t.Errorf("without a window %v were outside", got)
+		t.Errorf("without a window, %v clients were inactive", got)
 	}
 }

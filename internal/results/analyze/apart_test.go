@@ -18,12 +18,12 @@ func TestRunsAtTwoTimesUnderHeavyDisturbanceAreUnclear(t *testing.T) {
 		t.Errorf("two runs: %+v", c)
 	}
 	if c := ChangeOf(now, base, true); !c.Interval {
-		t.Errorf("one run that took turns has no interval: %+v", c)
+		t.Errorf("the repeats of one run that alternated have no interval: %+v", c)
 	}
 	for i := range now.Effects {
 		now.Effects[i] /= 10
 	}
 	if c := ChangeOf(now, base, false); !c.Interval {
-		t.Errorf("effects of 5 to 9 %% leave no interval: %+v", c)
+		t.Errorf("with effects of 5 to 9 %%, the change has no interval: %+v", c)
 	}
 }

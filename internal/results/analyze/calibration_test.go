@@ -55,11 +55,11 @@ func TestLimitsOfGenerator(t *testing.T) {
 	} {
 		near := func(x, want float64) bool { return x >= 0.999*want && x <= 1.001*want }
 		if of.got == nil || !near(of.got.Lowest, of.unit) || !near(of.got.Median, 2*of.unit) || !near(of.got.Highest, 3*of.unit) {
-			t.Errorf("%s is %+v, not 1, 2 and 3 times %g", name, of.got, of.unit)
+			t.Errorf("%s is %+v, want the values 1, 2 and 3 times %g", name, of.got, of.unit)
 		}
 	}
 	if g.OpenRate != 50 {
-		t.Errorf("the open loop is of %g/s", g.OpenRate)
+		t.Errorf("the rate of the open loop is %g/s, want 50/s", g.OpenRate)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestOneClient(t *testing.T) {
 		t.Error(CalibrationLine(c))
 	}
 	if _, _, err := OneClientTimes(&record.Run{}); err == nil {
-		t.Error("a run without a result is taken")
+		t.Error("OneClientTimes accepts a run without a result")
 	}
 }
 
@@ -142,7 +142,7 @@ func TestCalibrated(t *testing.T) {
 		t.Errorf("%s\nnot\n%s", got, old)
 	}
 	if CalibrationLine(nil) != "" || Rounds(nil, nil) != "-" {
-		t.Error("no calibration has a line")
+		t.Error("CalibrationLine or Rounds returns text without a calibration")
 	}
 }
 
@@ -185,9 +185,9 @@ func TestAtFloor(t *testing.T) {
 	old := trial(50_000, 5000)
 	old.Calibration = &record.Calibration{Outdated: "x", Generator: c.Generator}
 	if got := atFloor(old); got != nil {
-		t.Errorf("by an old one: %q", got)
+		t.Errorf("the trial is compared with an outdated calibration: %q", got)
 	}
 	if old.Calibration = nil; atFloor(old) != nil {
-		t.Error("by none")
+		t.Error("atFloor compares a trial without a calibration")
 	}
 }

@@ -34,10 +34,10 @@ func TestCertaintyOf(t *testing.T) {
 	c, ok := CertaintyOf(row(repeats...), &ops)
 	// The five values have a standard deviation of √10: t(0.975, 4) = 2.776.
 	if want := 2.7764 * math.Sqrt(10) / math.Sqrt(5); !ok || c.Basis != OverRepeats || c.Repeats != 5 || math.Abs(c.High.Number-100-want) > 0.001 || math.Abs(100-c.Low.Number-want) > 0.001 {
-		t.Errorf("of five: %+v, %v", c, ok)
+		t.Errorf("five repeats: %+v, %v", c, ok)
 	}
 	if c, ok := CertaintyOf(row(repeats[:4]...), &ops); !ok || c.Basis != RangeOfRepeats || c.Repeats != 4 || c.Low.Number != 96 || c.High.Number != 102 {
-		t.Errorf("of four: %+v, %v", c, ok)
+		t.Errorf("four repeats: %+v, %v", c, ok)
 	}
 	one := doneIn(98, 102, 99, 101, 100, 97, 103, 100, 100, 99, 101, 100)
 	c, ok = CertaintyOf(row(one), &ops)
@@ -46,14 +46,14 @@ func TestCertaintyOf(t *testing.T) {
 	}
 	one.Timeline[5].Second = 6
 	if _, ok := CertaintyOf(row(one), &ops); ok {
-		t.Error("a run that lacks a second has an interval")
+		t.Error("a run whose timeline lacks a second has an interval")
 	}
 	if _, ok := CertaintyOf(row(doneIn(1, 2, 3)), &ops); ok {
-		t.Error("three seconds have an interval")
+		t.Error("a run of three seconds has an interval")
 	}
 	p99 := figures.Registered("p99")
 	if _, ok := CertaintyOf(row(doneIn(98, 102, 99, 101, 100, 97, 103, 100, 100, 99)), &p99); ok {
-		t.Error("a single run's p99 has the throughput's interval")
+		t.Error("CertaintyOf returns an interval for the p99 of a single run")
 	}
 }
 
@@ -75,12 +75,12 @@ func TestRangeOfRepeats(t *testing.T) {
 		{[]figures.Value{fig(3), {}}, "", figures.Value{}, figures.Value{}},
 	} {
 		if c, ok := certaintyOverRepeats(Repeated{Values: tt.of}, figures.LowerIsBetter, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
-			t.Errorf("of %v: %+v", tt.of, c)
+			t.Errorf("repeats %v: %+v", tt.of, c)
 		}
 		// The interval is wider if the run stopped repeating as soon as the interval was narrow
 		// enough.
 		if c, _ := certaintyOverRepeats(Repeated{Values: tt.of}, figures.LowerIsBetter, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
-			t.Errorf("of %v, until it was precise: %+v", tt.of, c)
+			t.Errorf("repeats %v of a run that stopped when it was precise: %+v", tt.of, c)
 		}
 	}
 }
@@ -98,12 +98,12 @@ func TestDisplayedIntervalContainsTheDisplayedMedian(t *testing.T) {
 		c, ok := certaintyOverRepeats(Repeated{Values: values}, figures.LowerIsBetter, false)
 		shown := Median(values, figures.LowerIsBetter).Number
 		if !ok || c.Low.Number > shown || c.High.Number < shown || c.Low.Number <= 0 || c.Basis == OverRepeats && len(values) < MinRepeats {
-			t.Fatalf("%v of %v: %+v", shown, values, c)
+			t.Fatalf("the interval around the median %v of %v is %+v", shown, values, c)
 		}
 		bases[c.Basis]++
 	}
 	if bases[OverRepeats] < 100 || bases[RangeOfRepeats] < 100 {
-		t.Errorf("of 500: %v", bases)
+		t.Errorf("the bases of the 500 intervals are %v", bases)
 	}
 }
 
@@ -126,6 +126,6 @@ func TestStoppedRepeatsAreLessCertain(t *testing.T) {
 	}
 	asked, stopped := certainty(10), certainty(0)
 	if stopped.Low.Number >= asked.Low.Number || stopped.High.Number <= asked.High.Number {
-		t.Errorf("%+v is not wider than %+v", stopped, asked)
+		t.Errorf("the interval of a run that stopped when it was precise is %+v, want it wider than %+v", stopped, asked)
 	}
 }

@@ -33,7 +33,7 @@ func TestChangeProperties(t *testing.T) {
 		a := sample(rng, n, 1000, 0.2)
 		b := sample(rng, MinRepeats+rng.IntN(6), 1000*(0.5+rng.Float64()), 0.2)
 		if c := changeOf(a, a, false); c.Share != 0 || !c.Interval || c.Low > 0 || c.High < 0 {
-			t.Errorf("a sample differs from itself: %+v", c)
+			t.Errorf("the change between identical samples is %+v, want 0", c)
 		}
 		c, back := changeOf(a, b, false), changeOf(b, a, false)
 		if !c.Known || !c.Interval || c.Low > c.High {
@@ -41,17 +41,17 @@ func TestChangeProperties(t *testing.T) {
 		}
 		near := func(x, y float64) bool { return math.Abs(x-y) < 1e-9*(1+math.Abs(x)) }
 		if !near((1+c.Share)*(1+back.Share), 1) {
-			t.Errorf("%v and back %v", c.Share, back.Share)
+			t.Errorf("the change is %v, and with swapped sides it is %v", c.Share, back.Share)
 		}
 		if !near((1+c.Low)*(1+back.High), 1) || !near((1+c.High)*(1+back.Low), 1) {
-			t.Errorf("the interval %v to %v is back %v to %v", c.Low, c.High, back.Low, back.High)
+			t.Errorf("the interval is %v to %v, and with swapped sides it is %v to %v", c.Low, c.High, back.Low, back.High)
 		}
 		scaled := make([]figures.Value, 0, len(a))
 		for _, f := range a {
 			scaled = append(scaled, fig(8*f.Number))
 		}
 		if s := changeOf(scaled, b, false); !near(1+s.Share, 8*(1+c.Share)) || !near(1+s.Low, 8*(1+c.Low)) {
-			t.Errorf("eight times as much: %+v, not %+v", s, c)
+			t.Errorf("with all values of one side multiplied by 8, the change is %+v, want 8 times %+v", s, c)
 		}
 	}
 }
@@ -79,28 +79,28 @@ func TestChangeNeedsKnownPositiveFigures(t *testing.T) {
 	twice := []figures.Value{fig(20), fig(22), fig(24), fig(26), fig(28)}
 	failed := append([]figures.Value{{Failed: true}}, five...)
 	if c := changeOf(twice, five, false); math.Abs(c.Share-1) > 1e-9 || !c.Interval || c.Low <= 0 {
-		t.Errorf("twice as much is %+v", c)
+		t.Errorf("the change to twice the figures is %+v", c)
 	}
 	if c := changeOf(five, twice, false); math.Abs(c.Share+0.5) > 1e-9 || c.High >= 0 {
-		t.Errorf("half as much is %+v", c)
+		t.Errorf("the change to half of the figures is %+v", c)
 	}
 	if c := changeOf(twice[:4], five[:4], false); math.Abs(c.Share-1) > 1e-9 || c.Interval {
 		t.Errorf("with four repeats: %+v", c)
 	}
 	if c := changeOf(five[:1], five[:1], false); c.Share != 0 || !c.Known || c.Interval {
-		t.Errorf("with one: %+v", c)
+		t.Errorf("one repeat on each side: %+v", c)
 	}
 	if c := changeOf(failed, five, false); c.Known {
-		t.Errorf("one of them failed: %+v", c)
+		t.Errorf("with a failed repeat, the change is known: %+v", c)
 	}
 	// The median of a single repeat is the value of that repeat.
 	one := []figures.Value{{Number: 14433.8, Known: true}}
 	if v := Median(one, figures.HigherIsBetter); v != one[0] {
-		t.Errorf("of one repeat: %v", v)
+		t.Errorf("the median of one repeat is %v, want the value of that repeat", v)
 	}
 	for _, none := range [][]figures.Value{nil, {{}}, {{Failed: true}}, {fig(0)}} {
 		if c := changeOf(five, none, false); c.Known {
-			t.Errorf("against %v there is a change", none)
+			t.Errorf("the change against %v is known, want unknown", none)
 		}
 	}
 	same := []figures.Value{fig(7), fig(7), fig(7), fig(7), fig(7)}
@@ -117,7 +117,7 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 		all := sample(rng, n, 1000, 0.3)
 		slow, rate := Median(all, figures.LowerIsBetter), Median(all, figures.HigherIsBetter)
 		if !slices.Contains(all, slow) || !slices.Contains(all, rate) {
-			t.Fatalf("%v and %v are not among %v", slow, rate, all)
+			t.Fatalf("the medians %v and %v are not both among the values %v", slow, rate, all)
 		}
 		above, below := 0, 0
 		for _, f := range all {
@@ -129,7 +129,7 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 			}
 		}
 		if above != (n-1)/2 || below != (n-1)/2 {
-			t.Errorf("of %d figures %d are slower than the median and %d below the median rate", n, above, below)
+			t.Errorf("%d figures: %d are slower than the median and %d are below the median rate", n, above, below)
 		}
 	}
 	run := openRepeats(t)
@@ -140,7 +140,7 @@ func TestMedianIsTheValueOfOneRepeat(t *testing.T) {
 	}
 	slower := func(a, b figures.Value) int { return cmp.Compare(a.Number, b.Number) }
 	if m, r := Median(p99s, figures.LowerIsBetter), Median(rates, figures.HigherIsBetter); m != slices.MaxFunc(p99s, slower) || r != slices.MinFunc(rates, slower) {
-		t.Errorf("p99 %v of %v, throughput %v of %v: none is the slower repeat's", m, p99s, r, rates)
+		t.Errorf("the median p99 is %v of %v and the median throughput %v of %v, want the values of the slower repeat", m, p99s, r, rates)
 	}
 }
 
@@ -155,12 +155,12 @@ func TestDriftBetweenRoundsCancels(t *testing.T) {
 	}
 	now, base := drifting(1100), drifting(1000)
 	if c := changeOf(now, base, true); math.Abs(c.Low-0.1) > 1e-9 || math.Abs(c.High-0.1) > 1e-9 || !c.Ratio.Paired() {
-		t.Errorf("of rounds: %+v", c)
+		t.Errorf("with paired rounds, the change is %+v", c)
 	}
 	if c := changeOf(now, base, false); c.Low > -0.5 || c.High < 1 {
-		t.Errorf("of other times: %+v", c)
+		t.Errorf("without paired rounds, the change is %+v", c)
 	}
 	if c := changeOf(now[1:], base[1:], true); c.Low > -0.5 || c.High < 1 || c.Ratio.Paired() {
-		t.Errorf("of few rounds: %+v", c)
+		t.Errorf("with too few rounds to be paired, the change is %+v", c)
 	}
 }

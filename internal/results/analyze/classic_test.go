@@ -25,14 +25,14 @@ func TestClassicBinsCountEverything(t *testing.T) {
 			sum += bin.Count
 			longest = max(longest, bin.Bar)
 			if i > 0 && bin.UpperBound < bins[i-1].UpperBound {
-				t.Fatalf("seed %d: the bounds of %v fall", seed, bins)
+				t.Fatalf("seed %d: the bounds of the bins decrease: %v", seed, bins)
 			}
 		}
 		if sum != n || len(bins) != classicSteps+1 || longest != ClassicBar {
 			t.Fatalf("seed %d: %d of %d operations in %d bins, the longest bar %d", seed, sum, n, len(bins), longest)
 		}
 		if bins[0].Count < 1 || n > 1 && h.Max() > h.Min() && bins[classicSteps].Count < 1 {
-			t.Fatalf("seed %d: the fastest or the slowest has no bin: %v", seed, bins)
+			t.Fatalf("seed %d: the first or the last bin is empty: %v", seed, bins)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestApplicationLoadIsNotLabeledRecorded(t *testing.T) {
 	for name, want := range map[string]string{"": "open loop, recorded, 548/s", "patroni": "open loop, scheduled, 548/s"} {
 		trial.Application.Name = name
 		if got := load(trial); !strings.HasPrefix(got, want) {
-			t.Errorf("it is %q, not %q", got, want)
+			t.Errorf("the load is %q, want %q", got, want)
 		}
 	}
 }

@@ -19,10 +19,10 @@ func checkKeys(t *testing.T, table KeyTable, count, errors uint64, whole *measur
 	for i, r := range table.Rows {
 		sum, failed = sum+r.Count, failed+r.Errors
 		if r.Keys != sum || r.Keys < last {
-			t.Errorf("row %d ends at %d keys after %d", i, r.Keys, sum)
+			t.Errorf("row %d ends at key %d, want %d", i, r.Keys, sum)
 		}
 		if r.Count < table.Bucket && i < len(table.Rows)-1 {
-			t.Errorf("row %d has %d keys of %d", i, r.Count, table.Bucket)
+			t.Errorf("row %d has %d keys, want a full bucket of %d", i, r.Count, table.Bucket)
 		}
 		if r.Count > 0 {
 			mean, least, most = mean+r.Mean*float64(r.Count), min(least, r.Min), max(most, r.Max)
@@ -33,7 +33,7 @@ func checkKeys(t *testing.T, table KeyTable, count, errors uint64, whole *measur
 		t.Errorf("the rows hold %d of %d keys and %d of %d errors in %d rows", sum, count, failed, errors, len(table.Rows))
 	}
 	if count > 0 && (math.Abs(mean/float64(count)/whole.Mean()-1) > 1e-3 || least != float64(whole.Min()) || most != float64(whole.Max())) {
-		t.Errorf("mean %v, min %v and max %v, of a whole of %v, %v and %v", mean/float64(count), least, most, whole.Mean(), whole.Min(), whole.Max())
+		t.Errorf("the rows have mean %v, min %v and max %v, want %v, %v and %v", mean/float64(count), least, most, whole.Mean(), whole.Min(), whole.Max())
 	}
 }
 
@@ -45,20 +45,20 @@ func TestKeyBucketGrows(t *testing.T) {
 	}
 	table := k.Table()
 	if table.Bucket != 5000 || len(table.Rows) > MaxRows {
-		t.Errorf("a bucket of %d with %d rows", table.Bucket, len(table.Rows))
+		t.Errorf("the bucket is %d keys and the table has %d rows, want 5000 keys", table.Bucket, len(table.Rows))
 	}
 	var sum, errors uint64
 	for _, r := range table.Rows {
 		sum, errors = sum+r.Count, errors+r.Errors
 		if math.Abs(r.Mean-2) > 1e-12 || r.Min != 1 || r.Max != 3 {
-			t.Fatalf("a row of equal seconds is %+v", r)
+			t.Fatalf("the row is %+v, want min 1, mean 2 and max 3", r)
 		}
 	}
 	if sum != 25_000*1500 || errors != 12_500 {
-		t.Errorf("%d keys and %d errors", sum, errors)
+		t.Errorf("the rows have %d keys and %d errors", sum, errors)
 	}
 	if len((&Keys{}).Table().Rows) != 0 {
-		t.Error("nothing has rows")
+		t.Error("the table without keys has rows")
 	}
 }
 
@@ -86,11 +86,11 @@ func TestBins(t *testing.T) {
 		var sum uint64
 		for i, b := range bins {
 			if b.From != time.Duration(i)*width || b.To != b.From+width {
-				t.Fatalf("bin %d is from %v to %v, of %v", i, b.From, b.To, width)
+				t.Fatalf("bin %d is from %v to %v, want a width of %v", i, b.From, b.To, width)
 			}
 			sum += b.Count
 			if edge := float64(b.To); sum < below(edge*0.999) || sum > below(edge*1.001) {
-				t.Errorf("%d operations are below %v, not %d to %d", sum, b.To, below(edge*0.999), below(edge*1.001))
+				t.Errorf("%d operations are below %v, want %d to %d", sum, b.To, below(edge*0.999), below(edge*1.001))
 			}
 		}
 		if sum != uint64(n) || len(bins) > MaxRows {
@@ -98,7 +98,7 @@ func TestBins(t *testing.T) {
 		}
 	}
 	if Bins(measure.NewHistogram()) != nil || Bins(nil) != nil {
-		t.Error("nothing has bins")
+		t.Error("Bins returns bins for a histogram without operations")
 	}
 	h := measure.NewHistogram()
 	measure.Record(h, 9_990_000)
@@ -108,7 +108,7 @@ func TestBins(t *testing.T) {
 	}
 	measure.Record(h, measure.Highest)
 	if b := Bins(h); b[0].To != 500*time.Millisecond || b[0].Count != 2 {
-		t.Errorf("an hour makes bins of %v", b[0].To)
+		t.Errorf("with the longest possible operation, the first bin ends at %v, want 500ms", b[0].To)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestServersAreSummedOverMembers(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if s := servers(rows[:3], in); s.CPU.Known || s.RSS.Known {
-		t.Errorf("without two rows of a member: %+v", s)
+		t.Errorf("CPU or memory use is known without two rows of a member: %+v", s)
 	}
 }
 
@@ -148,6 +148,6 @@ func TestServersOfARecordedRun(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := record.OpenMachines(run.Dir, "../repeats"); err == nil {
-		t.Error("a folder outside was read")
+		t.Error("OpenMachines reads a folder outside of the run")
 	}
 }

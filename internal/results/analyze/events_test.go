@@ -50,13 +50,13 @@ func TestGapAndSlowestSecondHaveTheirEvents(t *testing.T) {
 	}
 	h := EventsOf(trial)
 	if len(h.Counted) != 2 || h.Counted[0].Kind != stores.Elected || h.Counted[1].Occurrences != 2 || h.Counted[1].Total != 110*ms || h.TooManyToList {
-		t.Errorf("counted: %+v", h.Counted)
+		t.Errorf("the counted events are %+v", h.Counted)
 	}
 	if g := h.Gap; g == nil || len(g.Events) != 2 || !g.From.Equal(noon.Add(time.Second)) || g.Length != 1200*ms || g.OmittedEvents != 0 {
-		t.Errorf("in the gap: %+v", g)
+		t.Errorf("the gap is %+v", g)
 	}
 	if s := h.Slowest; s == nil || len(s.Events) != 1 || s.Events[0].Longest.Duration != 80*ms || s.P99.NS != 90e6 {
-		t.Errorf("in the slowest second: %+v", s)
+		t.Errorf("the slowest second is %+v", s)
 	}
 	trial.Timeline[4].P99.NS = 7e6 // no longer a spike
 	trial.LongestGap = 0.09
@@ -77,6 +77,6 @@ func TestFaultIsListedWithItsGap(t *testing.T) {
 		{Time: noon.Add(9 * time.Second), Kind: record.FaultBegan, Member: "m2", Text: "another"}}
 	h := EventsOf(trial)
 	if h.Gap == nil || len(h.Gap.Events) != 1 || !strings.Contains(h.Gap.Events[0].Longest.Text, "pause leader") {
-		t.Errorf("in the gap: %+v", h.Gap)
+		t.Errorf("the gap is %+v", h.Gap)
 	}
 }

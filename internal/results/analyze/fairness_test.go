@@ -140,7 +140,7 @@ func TestUnevenServiceIsFound(t *testing.T) {
 			}
 		}
 		if missed+starved > 0 || others > 0 {
-			t.Errorf("%s: in %d runs the slow member was missed %d times, another named %d times, the starved client missed %d times", name, runs, missed, others, starved)
+			t.Errorf("%s: in %d runs, the slow member was missed %d times, a wrong member was named %d times, and the starved client was missed %d times", name, runs, missed, others, starved)
 		}
 	}
 }
@@ -176,11 +176,11 @@ func TestLaggingTenth(t *testing.T) {
 		one.ByClient = &by
 		if change(&one); what == "older" {
 			if _, ok := ClientsCurveOf(&one); ok {
-				t.Error("there is a curve of nothing")
+				t.Error("ClientsCurveOf returns a curve for a trial without figures by client")
 			}
 		}
 		if _, ok := UnfairnessOf(&one); ok {
-			t.Errorf("%s: judged", what)
+			t.Errorf("%s: UnfairnessOf judges the trial", what)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestHostsHaveALineEach(t *testing.T) {
 	}
 	for i, row := range table.Rows {
 		if len(row) != len(table.Columns) {
-			t.Errorf("row %d has %d cells of %d", i, len(row), len(table.Columns))
+			t.Errorf("row %d has %d cells, want %d", i, len(row), len(table.Columns))
 		}
 	}
 	if row := table.Rows[1]; row[4].Value.Number != 300e3 || row[6].Value.Number != 0.5 || row[7].Value.Known || row[9].Value.Number != 0.005 {
@@ -69,7 +69,7 @@ func TestClocksReportTheirUncertainty(t *testing.T) {
 	}
 	trial.ByHost = slices.Delete(trial.ByHost, 1, 2)
 	if got := memberClockUncertainty(trial); got != 0 {
-		t.Errorf("%v of members on our own machine", got)
+		t.Errorf("the clock uncertainty of members on the generator's machine is %v, want 0", got)
 	}
 }
 
@@ -84,6 +84,6 @@ func TestMachinesWithMembers(t *testing.T) {
 		}
 	}
 	if unsaid := (&record.Trial{}); samples.HasMembers(unsaid, "machine") || !samples.HasMembers(unsaid, "machine a") {
-		t.Error("another machine than the generator's has members")
+		t.Error("if the record does not list the hosts with members, HasMembers must be false for the generator's machine and true for others")
 	}
 }

@@ -127,7 +127,7 @@ func TestColumnsThatOnlySomeTrialsFill(t *testing.T) {
 		return cells
 	}
 	if cells := late(); cells != nil {
-		t.Errorf("no trial has late responses: %+v", cells)
+		t.Errorf("trials without late responses have the cells %+v", cells)
 	}
 	trials[1].LateResponses = 20
 	if cells := late(); len(cells) != 2 || cells[0].Value.Number != 0 || cells[1].Value.Number != 20 || cells[1].Share.Number != 0.02 {
@@ -149,14 +149,14 @@ func TestConflictsHaveAColumn(t *testing.T) {
 	}
 	i := column()
 	if i < 0 {
-		t.Fatal("there is no column")
+		t.Fatal("the table has no column for conflicts")
 	}
 	rows := Tables(Rows(&record.Run{Trials: trials}))[0].Rows
 	if a, b := rows[0][i], rows[1][i]; a.Value.Number != 100 || a.Share.Number != 0.25 || b.Value.Number != 0 {
-		t.Errorf("%+v and %+v", a, b)
+		t.Errorf("the cells for conflicts are %+v and %+v", a, b)
 	}
 	trials[0].Conflicts = 0
 	if column() >= 0 {
-		t.Error("there is a column of nothing")
+		t.Error("trials without conflicts have a column for conflicts")
 	}
 }

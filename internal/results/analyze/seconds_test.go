@@ -37,13 +37,13 @@ func TestSecondsAddUpToTheWindow(t *testing.T) {
 			n := 0
 			must(t, EachSecond(trial, func(sec *Second) error {
 				if sec.Second != n || !sec.Time.Equal(noon.Add(time.Duration(1+n)*time.Second)) || sec.Missing {
-					t.Errorf("second %d is %d at %v, missing %t", n, sec.Second, sec.Time, sec.Missing)
+					t.Errorf("second %d has the index %d and the time %v, missing %t", n, sec.Second, sec.Time, sec.Missing)
 				}
 				if got := uint64(sec.Times.Total()) + sec.Errors; got != sec.Due {
-					t.Errorf("second %d: %d were due and %d ended", n, sec.Due, got)
+					t.Errorf("second %d: %d operations were due and %d ended", n, sec.Due, got)
 				}
 				if n == s.Idle && (sec.Times.Total() > 0 || sec.Due != 0) {
-					t.Error("an idle second has a latency")
+					t.Error("the idle second has operations")
 				}
 				n++
 				whole.Merge(sec.Times.Histogram())
@@ -53,7 +53,7 @@ func TestSecondsAddUpToTheWindow(t *testing.T) {
 				return nil
 			}))
 			if !whole.Equals(want) || errors != m.Failed || errors != trial.Errors || done != trial.Completed || math.Abs(length-s.Seconds) > 1e-9 {
-				t.Errorf("merged: %d times of %d, %d errors of %d, %d done of %d, %v s of %v", whole.TotalCount(), want.TotalCount(), errors, m.Failed, done, trial.Completed, length, s.Seconds)
+				t.Errorf("the merged seconds have %d times of %d, %d errors of %d, %d completed of %d, and last %v s of %v s", whole.TotalCount(), want.TotalCount(), errors, m.Failed, done, trial.Completed, length, s.Seconds)
 			}
 			checkKeys(t, keys.Table(), uint64(want.TotalCount()), m.Failed, want)
 			checkRates(t, rates, m.Done, s.Seconds)
@@ -66,7 +66,7 @@ func checkRates(t *testing.T, got Throughputs, done []uint64, seconds float64) {
 	whole := done[:int(seconds)]
 	if len(whole) == 0 {
 		if got.Max.Known || got.Min.Known || got.Mean.Known {
-			t.Error("no second is whole, and there is a throughput")
+			t.Error("no second is whole, but a throughput is known")
 		}
 		return
 	}
@@ -75,7 +75,7 @@ func checkRates(t *testing.T, got Throughputs, done []uint64, seconds float64) {
 		most, least, sum = max(most, n), min(least, n), sum+n
 	}
 	if got.Max.Number != float64(most) || got.Min.Number != float64(least) || math.Abs(got.Mean.Number-float64(sum)/float64(len(whole))) > 1e-9 {
-		t.Errorf("max %v, mean %v, min %v of %v", got.Max.Number, got.Mean.Number, got.Min.Number, whole)
+		t.Errorf("max %v, mean %v and min %v are not those of %v", got.Max.Number, got.Mean.Number, got.Min.Number, whole)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestMissingSeconds(t *testing.T) {
 		if s.Missing {
 			missing = append(missing, s.Second)
 			if _, ok := s.PerSecond(); ok || s.Complete || s.Times.Total() != 0 {
-				t.Errorf("second %d has figures", s.Second)
+				t.Errorf("the missing second %d has figures", s.Second)
 			}
 		}
 		return nil

@@ -145,11 +145,11 @@ func TestServersByKeysOverAGap(t *testing.T) {
 	at := func(second float64) time.Time { return trial.Opened.Add(time.Duration(second * 1e9)) }
 	all := serverKeys(rows, []KeyRow{{Keys: 1, From: at(0), To: at(9)}, {Keys: 2, From: at(9), To: at(10)}})
 	if want := 9 * (4096 + 8192) / 2.0; all[0].WriteBytes != want {
-		t.Errorf("%v bytes over a gap, and not %v", all[0].WriteBytes, want)
+		t.Errorf("in a period that contains the gap, the members wrote %v bytes, want %v", all[0].WriteBytes, want)
 	}
 	all = serverKeys(rows, []KeyRow{{Keys: 1, From: at(0), To: at(3.5)}, {Keys: 2, From: at(3.5), To: at(9)}})
 	// the pair that ends at second 4 has its middle at 3.5
 	if all[0].WriteBytes != 3*4096 || all[1].WriteBytes != 6*4096 {
-		t.Errorf("with parts of a gap: %v and %v bytes", all[0].WriteBytes, all[1].WriteBytes)
+		t.Errorf("in periods that contain only a part of the gap, the members wrote %v and %v bytes", all[0].WriteBytes, all[1].WriteBytes)
 	}
 }

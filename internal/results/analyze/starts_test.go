@@ -13,7 +13,7 @@ func TestResumptionTextHasTheTimes(t *testing.T) {
 	evening := time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
 	run := &record.Run{Starts: []record.Start{{At: evening}}}
 	if got := ResumptionText(run); got != "" {
-		t.Errorf("of a run that was not: %q", got)
+		t.Errorf("the resumption text of a run that was not resumed is %q", got)
 	}
 	run.Starts = []record.Start{
 		{At: evening, State: record.Incomplete, SetAsideFolders: []string{"cut-off/1-trial-02-put"}},

@@ -66,7 +66,7 @@ func TestSlowStartIsFound(t *testing.T) {
 			}
 		}
 		if missed > 5 || longer > 5 {
-			t.Errorf("%d repeats: of 100 slow starts %d are not found, and %d seem more than five seconds longer", repeats, missed, longer)
+			t.Errorf("%d repeats: of 100 slow starts, %d were not found, and %d were reported as more than five seconds too long", repeats, missed, longer)
 		}
 	}
 }

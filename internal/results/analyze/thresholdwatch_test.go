@@ -130,7 +130,7 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if want := figures.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {
-					t.Errorf("%s with %d lost: %+v of %d from the record, %+v went in", th.Text, failed, got, times.Count, want)
+					t.Errorf("%s with %d lost events: the record has %+v of %d events, want %+v", th.Text, failed, got, times.Count, want)
 				}
 				if in := figures.TimeValue(times.Percentile(p)); p != 97.5 && in != got {
 					t.Errorf("%s: %+v in the result, %+v in its histograms", th.Text, in, got)

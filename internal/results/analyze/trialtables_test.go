@@ -46,7 +46,7 @@ func TestTimesTable(t *testing.T) {
 		t.Errorf("response p50 %+v, max %+v; service max %+v", p50, response[12].Value, service[12].Value)
 	}
 	if len(WatchTimesTable(trial).Rows) != 0 || len(RolesTable(trial).Rows) != 0 || len(MembersTable(trial).Rows) != 0 {
-		t.Error("there are tables of nothing")
+		t.Error("a trial without watch times, roles and members has tables of them")
 	}
 }
 
@@ -80,11 +80,11 @@ func TestDbtesterOf(t *testing.T) {
 		binned += b.Count
 	}
 	if len(d.Seconds) != 5 || errors != trial.Errors || d.Failed != trial.Errors || binned != trial.Operations || d.ClientCPU.Number != 1/4.5 || d.ServerUse.CPU.Known {
-		t.Errorf("%d seconds, %d and %d errors of %d, %d of %d operations, %v", len(d.Seconds), errors, d.Failed, trial.Errors, binned, trial.Operations, d.ClientCPU)
+		t.Errorf("the report has %d seconds, %d and %d errors of %d, %d operations in bins of %d, and the client CPU use %v", len(d.Seconds), errors, d.Failed, trial.Errors, binned, trial.Operations, d.ClientCPU)
 	}
 	trial.Operations++
 	if _, err := DbtesterOf(trial); err == nil {
-		t.Error("a record whose seconds are not its result is taken")
+		t.Error("DbtesterOf accepts a record whose seconds contradict its result")
 	}
 }
 
@@ -174,10 +174,10 @@ func TestDueOfAnApplicationIsCounted(t *testing.T) {
 	trial := &record.Trial{Seconds: 20, Counts: record.Counts{Due: 530}}
 	trial.Rate = &planned
 	if got := dueText(trial); got != "10/s" {
-		t.Errorf("of an open loop: %s", got)
+		t.Errorf("an open loop's due text is %s, want the planned rate", got)
 	}
 	trial.ByCall = []record.Calls{{Name: "campaign"}}
 	if got := dueText(trial); got != "26.5/s" {
-		t.Errorf("of an application: %s", got)
+		t.Errorf("an application's due text is %s, want the measured rate", got)
 	}
 }

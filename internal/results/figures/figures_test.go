@@ -57,7 +57,7 @@ func TestFiguresEqualTheJSONObject(t *testing.T) {
 	names, columns := map[string]bool{}, map[string]bool{}
 	for _, f := range All() {
 		if f.Name == "" && f.Field == "" || f.Name != "" && names[f.Name] || f.Column != "" && columns[f.Column] {
-			t.Errorf("%+v has no name, or another's", f)
+			t.Errorf("the figure %+v has no name, or a name or column that another figure has", f)
 		}
 		names[f.Name], columns[f.Column] = true, true
 		if f.Name != "" {
@@ -67,7 +67,7 @@ func TestFiguresEqualTheJSONObject(t *testing.T) {
 		}
 		v := f.Value(trial)
 		if !v.Known && !v.Failed && f.Times == nil && f.MissingReason == "" && f.Name != "" {
-			t.Errorf("%s is not known, without a reason: %+v", f.Name, v)
+			t.Errorf("%s is unknown, but the registry has no reason: %+v", f.Name, v)
 		}
 		if f.Field == "" {
 			continue
@@ -83,7 +83,7 @@ func TestFiguresEqualTheJSONObject(t *testing.T) {
 		got, there := at[in]
 		x, known := got.(float64)
 		if !there && (at != nil || v.Known) || known != v.Known || known && math.Abs(x-v.Number) > 1e-9*x {
-			t.Errorf("%s is %v in the object and %+v in the registry", f.Field, got, v)
+			t.Errorf("%s is %v in the JSON object and %+v in the registry", f.Field, got, v)
 		}
 		if f.Meaning == "" {
 			t.Errorf("%s has no meaning", f.Field)

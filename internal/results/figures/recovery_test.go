@@ -117,7 +117,7 @@ func TestRecoveryFromAKnownFault(t *testing.T) {
 		isKnown(t, want.member, part.Outage, want.outage, 0.003)
 	}
 	if f.FirstFailureAt != nil || f.Definite+f.Indefinite != 0 {
-		t.Errorf("the fault has failures: %+v", f)
+		t.Errorf("the fault has failures although none occurred: %+v", f)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestFailuresDuringAFault(t *testing.T) {
 	f := p.faults(false, done(5, 7))[0]
 	isKnown(t, "the first failure", f.FirstFailureAt, 5.123, 0.010)
 	if f.Definite != 50 || f.Indefinite != 100 || f.Outage != nil {
-		t.Errorf("it is %d definite, %d indefinite, outage %v", f.Definite, f.Indefinite, orNaN(f.Outage))
+		t.Errorf("the fault has %d definite and %d indefinite failures and the outage %v, want 50, 100 and none", f.Definite, f.Indefinite, orNaN(f.Outage))
 	}
 	isKnown(t, "p99 back", f.P99RecoveredAt, 5, 0)
 }
@@ -162,7 +162,7 @@ func TestFailuresAreAttributedToTheirFault(t *testing.T) {
 		attributeFailures(all, []measure.WindowFailures{{Due: tt.due, End: tt.end, Definite: 1, Indefinite: 2}})
 		for i, f := range all {
 			if counts := f.Definite == 1 && f.Indefinite == 2 && f.FirstFailureAt != nil && *f.FirstFailureAt == float64(tt.end)/100; counts != (i == tt.fault) || f.Definite > 0 != counts {
-				t.Errorf("a failure at %d that was due at %d: fault %d has %+v", tt.end, tt.due, i, f.Recovery)
+				t.Errorf("a failure that ended at %d and was due at %d: fault %d has %+v", tt.end, tt.due, i, f.Recovery)
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func TestReportsNoOutageWithoutOne(t *testing.T) {
 		}, never)
 		f := p.faults(seed%2 == 0, done(8, 8.5))[0]
 		if f.Outage != nil || f.FirstFailureAt != nil || f.ThroughputRecoveredAt == nil || f.P99RecoveredAt == nil || *f.P99RecoveredAt != 8 {
-			t.Errorf("seed %d: %+v, throughput back %v", seed, f, orNaN(f.ThroughputRecoveredAt))
+			t.Errorf("seed %d: without an outage, the fault has %+v, and the throughput has recovered at %v", seed, f, orNaN(f.ThroughputRecoveredAt))
 		}
 		for _, part := range f.ByPart {
 			if part.Outage != nil {
@@ -231,11 +231,11 @@ func TestBacklogIsWorkedOff(t *testing.T) {
 		return 2000
 	}, never).faults(false, done(6, 7))[0]
 	if f.ThroughputRecoveredAt != nil || !f.ByPart[0].Unfinished {
-		t.Errorf("half of the load is gone, and it is %+v", f)
+		t.Errorf("although half of the load has not returned, the fault has %+v", f)
 	}
 	f = play(5, 8, func(int, int) float64 { return 2000 }, never).faults(false, done(0.5, 1))[0]
 	if f.ThroughputRecoveredAt != nil || f.P99RecoveredAt != nil {
-		t.Errorf("with nothing to compare with, it is back at %v", orNaN(f.ThroughputRecoveredAt))
+		t.Errorf("without a period for comparison, the throughput has recovered at %v", orNaN(f.ThroughputRecoveredAt))
 	}
 }
 
@@ -261,10 +261,10 @@ func TestConsecutiveFaults(t *testing.T) {
 	}
 	one := record.OutageSentences(all[:1])
 	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s at 5 s: no operation completed for 1.5 s; the longest gap before the fault was ") || !strings.HasSuffix(one[0], "; all members responded and agreed on a leader again 2 s after the fault began") {
-		t.Errorf("one fault gives %q", one)
+		t.Errorf("the sentence about one fault is %q", one)
 	}
 	if none := record.OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was longer than the longest gap before the fault") {
-		t.Errorf("no fault gives %q", none)
+		t.Errorf("the sentences about no fault are %q", none)
 	}
 }
 
@@ -283,22 +283,22 @@ func TestOutagesOfClients(t *testing.T) {
 	}}
 	want := record.ClientOutages{Clients: 5, Median: 0, Worst: 2.5, UnfinishedOutages: 1}
 	if got := clientOutages(c, 0, 2, 5); got == nil || *got != want {
-		t.Errorf("it is %+v, not %+v", got, want)
+		t.Errorf("the outages of clients are %+v, want %+v", got, want)
 	}
 	c.Waits[4].To = 4500
 	want = record.ClientOutages{Clients: 5, Median: 0, Worst: 2.2}
 	if got := clientOutages(c, 0, 2, 5); got == nil || *got != want {
-		t.Errorf("it is %+v, not %+v", got, want)
+		t.Errorf("the outages of clients are %+v, want %+v", got, want)
 	}
 	if c.WaitsTruncated = true; clientOutages(c, 0, 2, 5) != nil {
 		t.Error("the outages of clients are known although not all waits were kept")
 	}
 	c.WaitsTruncated, c.Clients = false, math.MaxInt // a damaged file
 	if got := clientOutages(c, 0, 2, 5); got == nil || got.Median != 0 || got.Worst != 2.2 {
-		t.Errorf("with very many clients it is %+v", got)
+		t.Errorf("with very many clients, the outages are %+v", got)
 	}
 	if clientOutages(&measure.WindowTimeline{}, 0, 2, 5) != nil {
-		t.Error("an open loop has clients")
+		t.Error("an open loop has outages of clients")
 	}
 }
 

@@ -88,17 +88,17 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 		rate := float64(n) / (float64(int64(n-1)*step) / 1e9)
 		switch {
 		case p.Calls() != uint64(n), p.DistinctKeys != used, p.Connections != 1:
-			t.Fatalf("seed %d: %d calls of %d keys, not %d of %d", seed, p.Calls(), p.DistinctKeys, n, used)
+			t.Fatalf("seed %d: the profile has %d calls of %d keys, want %d of %d", seed, p.Calls(), p.DistinctKeys, n, used)
 		case math.Abs(p.PerSecond()/rate-1) > 1e-9:
-			t.Fatalf("seed %d: %v a second, not %v", seed, p.PerSecond(), rate)
+			t.Fatalf("seed %d: the rate is %v a second, want %v", seed, p.PerSecond(), rate)
 		case math.Abs(p.HotShare-float64(busy)/float64(n)) > 1e-9:
-			t.Fatalf("seed %d: the busiest keys have %v, not %d of %d", seed, p.HotShare, busy, n)
+			t.Fatalf("seed %d: the busiest keys have the share %v, want %d of %d calls", seed, p.HotShare, busy, n)
 		case p.ValueSize.Percentile(50) != int64(sizes[len(sizes)/2]), p.ValueSize.Percentile(100) != int64(sizes[len(sizes)-1]):
-			t.Fatalf("seed %d: sizes %d, %d", seed, p.ValueSize.Percentile(50), p.ValueSize.Percentile(100))
+			t.Fatalf("seed %d: the median size is %d, the largest is %d", seed, p.ValueSize.Percentile(50), p.ValueSize.Percentile(100))
 		}
 		for _, o := range p.Operations {
 			if o.Kind == kv.Get && (o.Level != kv.Local || o.Calls != uint64(reads)) {
-				t.Fatalf("seed %d: %+v, and there were %d reads", seed, o, reads)
+				t.Fatalf("seed %d: the reads are %+v, want %d calls", seed, o, reads)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func TestFewCallsHaveNoPercentiles(t *testing.T) {
 		`# Missing since 5ms: 2 calls \(a\)\.\n`, `# Missing since 6ms: all later data of this connection \(b\)\.\n`, `# Missing since 7ms: an unknown number of calls \(c\)\.\n`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
-			t.Errorf("it has no %s:\n%s", want, text)
+			t.Errorf("the profile has no match for %s:\n%s", want, text)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestGapsAreCountedByReason(t *testing.T) {
 	text := strings.Join(p.Lines(), "\n")
 	for _, want := range []string{"# Missing since 0s: 6,000 calls (a; also 2,999 later gaps).\n", "# Missing for other reasons: 2,969 gaps.\n"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("it has no %q:\n%s", want, text)
+			t.Errorf("the profile lacks %q:\n%s", want, text)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestManyKeysAreEstimated(t *testing.T) {
 	}
 	p, err := profile.Read(path())
 	if err != nil || !p.KeysEstimated || math.Abs(float64(p.DistinctKeys)/n-1) > 0.01 || math.Abs(p.HotShare-0.2) > 0.01 {
-		t.Errorf("%v: %d keys of %d, and the busiest had %v", err, p.DistinctKeys, n, p.HotShare)
+		t.Errorf("%v: the profile estimates %d of %d keys, and the busiest keys have the share %v", err, p.DistinctKeys, n, p.HotShare)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestRoundsSummaryProperties(t *testing.T) {
 			scaled[i] = 8 * v
 		}
 		if got := SummarizeRounds(shuffled...); *got != *s {
-			t.Errorf("in another order the figure is %+v, not %+v", got, s)
+			t.Errorf("with the values in another order, the figure is %+v, want %+v", got, s)
 		}
 		if got := SummarizeRounds(scaled...); *got != (RoundsSummary{8 * s.Median, 8 * s.Lowest, 8 * s.Highest}) {
 			t.Errorf("for values 8 times as large the figure is %+v, not 8 times %+v", got, s)
@@ -70,10 +70,10 @@ func TestRoundsSummaryProperties(t *testing.T) {
 	}
 	a, b := SummarizeRounds(2, 5), SummarizeRounds(1, 3)
 	if low, high, ok := RangeOfRounds(nil, a, b); low != 1 || high != 5 || !ok {
-		t.Errorf("the values of all figures range from %g to %g", low, high)
+		t.Errorf("the range over all figures is %g to %g, want 1 to 5", low, high)
 	}
 	if _, _, ok := RangeOfRounds(nil, nil); ok {
-		t.Error("there is a range without any figure")
+		t.Error("RangeOfRounds returns a range without any figure")
 	}
 	for _, none := range [][]float64{nil, {-1, 2}, {1, math.NaN()}, {math.Inf(1)}, {math.Inf(-1), 1}} {
 		if s := SummarizeRounds(none...); s != nil {
@@ -113,7 +113,7 @@ func TestCalibrationIsWrittenAndRead(t *testing.T) {
 	c := calibration()
 	path := CalibrationFile(t.TempDir(), &c.Machine)
 	if none, err := ReadCalibration(path); none != nil || err != nil {
-		t.Errorf("before it was written: %v, %v", none, err)
+		t.Errorf("ReadCalibration returns %v, %v before a calibration was written", none, err)
 	}
 	must(t, c.Write(path))
 	back, err := ReadCalibration(path)
@@ -150,15 +150,15 @@ func TestCalibrationFiles(t *testing.T) {
 func TestCalibrationAppliesToItsMachineAndProgram(t *testing.T) {
 	c := calibration()
 	if got := c.CurrentFor(&c.Machine, c.Tool); got != c {
-		t.Errorf("nothing changed, but the calibration is %+v", got)
+		t.Errorf("the machine and the program are unchanged, but CurrentFor returns %+v", got)
 	}
 	if got := (*Calibration)(nil).CurrentFor(&c.Machine, c.Tool); got != nil {
-		t.Errorf("without a calibration there is %+v", got)
+		t.Errorf("without a calibration, CurrentFor returns %+v", got)
 	}
 	more := c.Machine
 	more.MemoryBytes++ // the memory can differ slightly after each boot
 	if got := c.CurrentFor(&more, c.Tool); got != c {
-		t.Errorf("with another memory size the calibration is %+v", got)
+		t.Errorf("with another memory size, CurrentFor returns %+v", got)
 	}
 	two := 2.0
 	for want, change := range map[string]func(*measure.Machine, *Tool){
@@ -219,11 +219,11 @@ func TestCalibrationOfATrial(t *testing.T) {
 	elsewhere := c.Machine
 	elsewhere.Name = "agent"
 	if c.forMachine(&c.Machine) != c || c.forMachine(&elsewhere) != nil || c.forMachine(nil) != nil || (*Calibration)(nil).forMachine(&c.Machine) != nil {
-		t.Error("a calibration applies to another machine, or not to its own")
+		t.Error("a calibration applies to another machine, or does not apply to its own")
 	}
 	c.Rounds = -1
 	if c.forMachine(&c.Machine) != nil {
-		t.Error("a calibration with impossible numbers is shown")
+		t.Error("a calibration with impossible numbers is used")
 	}
 }
 
@@ -248,7 +248,7 @@ func FuzzCalibration(f *testing.F) {
 		}
 		back, err := ParseCalibration(again)
 		if err != nil {
-			t.Fatalf("it cannot be read again after writing: %v", err)
+			t.Fatalf("the written calibration cannot be read again: %v", err)
 		}
 		if d := cmp.Diff(c, back); d != "" {
 			t.Error(d)

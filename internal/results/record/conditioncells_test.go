@@ -55,7 +55,7 @@ func TestEveryParameterHasAColumn(t *testing.T) {
 		column, own := columns[p.Key]
 		delete(columns, p.Key)
 		if own && set[column] == zero[column] {
-			t.Errorf("%s is not in the column %q: %q with it and without", p.Key, column, set[column])
+			t.Errorf("the parameter %s has no effect on the column %q: the cell is %q with and without it", p.Key, column, set[column])
 		}
 		if asWritten := strings.NewReplacer("-", "_", ".", "_").Replace(p.Key); !own {
 			if _, ok := set[asWritten]; !ok {

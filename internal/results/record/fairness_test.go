@@ -65,7 +65,7 @@ func TestFairnessHasJainsProperties(t *testing.T) {
 			all[i] *= unit
 		}
 		if again, _ := FairnessOf(all); math.Abs(again-got) > 1e-9 {
-			t.Fatalf("%v shuffled and in another unit: %v", got, again)
+			t.Fatalf("after shuffling and scaling %v, the index is %v, want no change", got, again)
 		}
 	}
 }
@@ -110,17 +110,17 @@ func TestByClientCoversAllClients(t *testing.T) {
 		b := byClient(connections)
 		if b.Count != len(each) || b.Tenth != k || b.Starved != starved || math.Abs(b.Mean*float64(b.Count)-float64(sum)) > 1e-6*float64(sum) ||
 			math.Abs(*b.TenthShare*float64(sum)-float64(tenth)) > 1e-6*float64(sum) {
-			t.Fatalf("%+v of %v", b, each)
+			t.Fatalf("the summary is %+v for the clients %v", b, each)
 		}
 		if !slices.IsSorted(b.Operations) || b.Operations[0] != each[0] || b.Operations[len(b.Operations)-1] != each[len(each)-1] ||
 			len(b.Operations) != min(len(each), maxListed) || len(each) <= maxListed && !slices.Equal(b.Operations, each) {
 			t.Fatalf("listed are %v of %v", b.Operations, each)
 		}
 		if b.Fewest != float64(each[0]) || b.Most != float64(each[len(each)-1]) || b.Median != float64(each[(len(each)-1)/2]) {
-			t.Fatalf("%+v of %v", b, each)
+			t.Fatalf("the summary is %+v for the clients %v", b, each)
 		}
 		if (b.Connections == nil) != (len(connections) == len(each)) || b.Connections != nil && b.Connections.Count != len(connections) {
-			t.Fatalf("%d connections of %d clients: %+v", len(connections), len(each), b.Connections)
+			t.Fatalf("the summary of %d connections with %d clients is %+v", len(connections), len(each), b.Connections)
 		}
 		r.Shuffle(len(connections), func(i, j int) { connections[i], connections[j] = connections[j], connections[i] })
 		again := byClient(connections)
@@ -134,10 +134,10 @@ func TestByClientCoversAllClients(t *testing.T) {
 		}
 	}
 	if byClient(nil) != nil || byClient([]measure.Connection{{Endpoint: "a:1"}}) != nil {
-		t.Error("there are clients where there are none")
+		t.Error("byClient returns clients for connections without clients")
 	}
 	if b := byClient([]measure.Connection{{Completed: []uint64{0, 0}}}); b.FairnessIndex != nil || b.TenthShare != nil {
-		t.Errorf("of clients that did nothing: %+v", b)
+		t.Errorf("clients without completed operations have %+v", b)
 	}
 }
 

@@ -60,7 +60,7 @@ func FuzzHlog(f *testing.F) {
 		lines.Buffer(nil, maxHlogLine)
 		err := scanHlog(lines, func(Tag) bool { return true }, func(i *Interval) error {
 			if i.Total() < 0 || i.AddTo(nil).ByteSize() > 1<<19 || i.Length < 0 {
-				t.Fatalf("an interval of %v with %+v", i.Length, i.Steps)
+				t.Fatalf("the reader accepts an interval of the length %v with the steps %+v", i.Length, i.Steps)
 			}
 			if again, err := ParseTag(i.String()); err != nil || again != i.Tag {
 				t.Errorf("the tag %v reads again as %v, %v", i.Tag, again, err)
@@ -79,7 +79,7 @@ func FuzzTimeline(f *testing.F) {
 		rows, err := readTimeline(b)
 		oneLine(t, err)
 		if len(rows) > bytes.Count(b, []byte{'\n'})+1 {
-			t.Errorf("%d rows of %d bytes", len(rows), len(b))
+			t.Errorf("readTimeline returns %d rows for %d bytes", len(rows), len(b))
 		}
 	})
 }
@@ -98,15 +98,15 @@ func FuzzMachines(f *testing.F) {
 		rows, err := readMachines(b)
 		oneLine(t, err)
 		if len(rows) > bytes.Count(b, []byte{'\n'})+1 || err != nil && rows != nil {
-			t.Errorf("%d rows of %d bytes, and the error %v", len(rows), len(b), err)
+			t.Errorf("readMachines returns %d rows for %d bytes, with the error %v", len(rows), len(b), err)
 		}
 		for _, r := range rows {
 			if r.Time.Unix() < 0 || len(r.Cores) > maxList || len(r.Cores) > len(b) {
-				t.Errorf("taken, and impossible: %+v", r)
+				t.Errorf("readMachines accepts an impossible row: %+v", r)
 			}
 			for _, c := range r.columns() {
 				if x, ok := c.target.(*float64); ok && !math.IsNaN(*x) && !isPossible(*x) {
-					t.Errorf("taken, and impossible: %s is %v", c.name, *x)
+					t.Errorf("readMachines accepts an impossible value: %s is %v", c.name, *x)
 				}
 			}
 			if later := r; later.Follows(&r) {
@@ -126,18 +126,18 @@ func FuzzStores(f *testing.F) {
 		rows, err := readStores(b)
 		oneLine(t, err)
 		if len(rows) > bytes.Count(b, []byte{'\n'})+1 || err != nil && rows != nil {
-			t.Errorf("%d rows of %d bytes, and the error %v", len(rows), len(b), err)
+			t.Errorf("readStores returns %d rows for %d bytes, with the error %v", len(rows), len(b), err)
 		}
 		for i := range rows {
 			r := &rows[i]
 			if r.Time.Unix() < 0 || r.ResponseTime < 0 || r.ConnectTime < 0 {
-				t.Errorf("taken, and impossible: %+v", r)
+				t.Errorf("readStores accepts an impossible row: %+v", r)
 			}
 			for metric, m := range r.Metrics {
 				p, _ := m.Since(store.Reading{}).Quantile(0.99)
 				lower, upper, _ := m.Longest()
 				if !isPossible(m.Value) || !isPossible(m.Sum) || !isPossible(m.Count) || len(m.Buckets) > maxBuckets || !(p >= 0) || !(lower >= 0) || !(upper >= lower) {
-					t.Errorf("taken, and impossible: metric %d %+v", metric, m)
+					t.Errorf("readStores accepts an impossible value: metric %d is %+v", metric, m)
 				}
 			}
 		}

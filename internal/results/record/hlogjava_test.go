@@ -27,7 +27,7 @@ func processLog(t *testing.T, log string, args ...string) string {
 	must(t, err)
 	jar := filepath.Join(cache, hdrHistogramJar)
 	if _, err := os.Stat(jar); err != nil {
-		t.Skip("HdrHistogram's Java tools are not there: make hdrhistogram gets them")
+		t.Skip("HdrHistogram's Java tools are missing: run make hdrhistogram to download them")
 	}
 	if _, err := exec.LookPath("java"); err != nil {
 		t.Skip("HdrHistogram's Java tools need Java")
@@ -115,7 +115,7 @@ func checkJava(t *testing.T, tag, printed string, ours *measure.Histogram) {
 			}
 		}
 		if float64(below) != count {
-			t.Errorf("%s: Java counts %v up to %v, and here are %d", tag, count, value, below)
+			t.Errorf("%s: Java counts %v values up to %v, and our histogram has %d", tag, count, value, below)
 		}
 		if percentile == 0 || percentile != math.Round(1000*percentile)/1000 {
 			continue // another line
@@ -123,11 +123,11 @@ func checkJava(t *testing.T, tag, printed string, ours *measure.Histogram) {
 		if f := measure.Percentile(ours, 0, percentile); f.Known {
 			compared++
 			if f.NS != value {
-				t.Errorf("%s: p%v is %v in Java and %v here", tag, percentile, value, f.NS)
+				t.Errorf("%s: p%v is %v in Java and %v in our histogram", tag, percentile, value, f.NS)
 			}
 		}
 	}
 	if last := rows[len(rows)-1]; number(last[1]) != 1 || number(last[2]) != float64(ours.TotalCount()) || compared < 20 {
-		t.Errorf("%s: %d percentiles compared; the last row is %v, of %d operations", tag, compared, last, ours.TotalCount())
+		t.Errorf("%s: %d percentiles were compared, and the last row is %v, of %d operations", tag, compared, last, ours.TotalCount())
 	}
 }

@@ -41,20 +41,20 @@ func TestJoin(t *testing.T) {
 		}
 	}
 	if got := all.Trials[3].BaselineOf; got != "put of b" {
-		t.Errorf("the baseline is of %q", got)
+		t.Errorf("the baseline belongs to %q, want \"put of b\"", got)
 	}
 	if all.Trials[0].Cluster == all.Trials[2].Cluster {
-		t.Error("two runs' clusters are one")
+		t.Error("the clusters of the two runs are one cluster")
 	}
 	if all.Name != "a, b" || all.State != Failed || all.Failure != "b: The disk is full." || all.Finished != nil || all.Planned != 5 ||
 		!all.Started.Equal(a.Started) || !slices.Equal(all.Problems, []string{"b: latency.hlog is missing."}) {
 		t.Errorf("%+v", all)
 	}
 	if p := all.PartOf(&all.Trials[4]); p.Name != "b" || len(all.PartsOrSelf()) != 2 {
-		t.Errorf("scan is of %s, of %d", p.Name, len(all.PartsOrSelf()))
+		t.Errorf("the scan is from the run %s, and the joined run has %d parts", p.Name, len(all.PartsOrSelf()))
 	}
 	if a.Trials[0].Name != "put" || b.Trials[2].Number != math.MinInt || a.PartsOrSelf()[0] != a || a.PartOf(&a.Trials[0]) != a {
-		t.Error("the runs were changed")
+		t.Error("joining changed the original runs")
 	}
 }
 
@@ -75,6 +75,6 @@ func TestJoinNamesItsParts(t *testing.T) {
 	}
 	_, err := Join([]*Run{joinable("x", "runs/1", "put"), joinable("x", "./runs/1", "put")})
 	if err == nil || err.Error() != "the run in runs/1 is specified twice; specify each run only once" {
-		t.Errorf("the same run twice: %v", err)
+		t.Errorf("joining the same run twice returns %v", err)
 	}
 }

@@ -68,18 +68,18 @@ func TestJournalOfALargeRun(t *testing.T) {
 	must(t, err)
 	journal, err := os.ReadFile(filepath.Join(w.Dir(), journalFile))
 	if err != nil || len(journal) < 1<<20 {
-		t.Fatalf("the journal has %d bytes, run.json %d: %v", len(journal), info.Size(), err)
+		t.Fatalf("the journal has %d bytes and run.json has %d: %v", len(journal), info.Size(), err)
 	}
 	check := func(trials int, state State, problems int) *Run {
 		t.Helper()
 		run, err := Open(w.Dir())
 		must(t, err)
 		if run.State != state || len(run.Trials) != trials || len(run.Clusters) != trials || len(run.Problems) != problems {
-			t.Fatalf("the run is %s, with %d trials of %d, %d clusters and the problems %q", run.State, len(run.Trials), trials, len(run.Clusters), run.Problems)
+			t.Fatalf("the run is %s, with %d trials (want %d), %d clusters and the problems %q", run.State, len(run.Trials), trials, len(run.Clusters), run.Problems)
 		}
 		for i := range run.Trials {
 			if one := &run.Trials[i]; one.Name != fmt.Sprintf("put-%d", i) || one.State != Complete || len(one.Notes) != 10 {
-				t.Fatalf("trial %d is %s, %s, with %d notes", i, one.Name, one.State, len(one.Notes))
+				t.Fatalf("trial %d is named %s, is %s and has %d notes", i, one.Name, one.State, len(one.Notes))
 			}
 		}
 		return run
@@ -153,6 +153,6 @@ func TestRunFileSizeIsLimitedByItsTrials(t *testing.T) {
 		}
 	}
 	if run, err := Parse([]byte(`{"schema":"` + RunSchema + `","trials":null}`)); err != nil || len(run.Trials) != 0 {
-		t.Errorf("without trials: %v", err)
+		t.Errorf("parsing a run without trials returns %v", err)
 	}
 }

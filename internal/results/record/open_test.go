@@ -124,7 +124,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		third, err := encode(back)
 		if err != nil || !bytes.Equal(again, third) {
-			t.Errorf("written again the run is\n%s\nnot\n%s (%v)", third, again, err)
+			t.Errorf("after the second encoding, the run is\n%s\nwant\n%s (%v)", third, again, err)
 		}
 		_ = run.Verdict()
 	})

@@ -63,7 +63,7 @@ func TestConserved(t *testing.T) {
 			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.ForFigure("p50"), want)
 		}
 		if open := f.Effect(true); open.Throughput != 0 || math.Abs(open.ForFigure("p50")-0.25) > 0.005 {
-			t.Errorf("%s: of an open loop %+v", tt.what, open)
+			t.Errorf("%s: in an open loop, the effect is %+v", tt.what, open)
 		}
 	}
 }
@@ -84,12 +84,12 @@ func TestConservedIsBounded(t *testing.T) {
 		a := overheadOf(d, response, 0, newQueueWaits(&ran, throttled, delay, 2, 10))
 		c := a.ConservedShare
 		if c < 0 || c > 1 || c > max(ran, 0) || c*a.MeanNS > max(waited, 0)*2e6*1.01 {
-			t.Fatalf("%v is conserved where members ran for %v, of %v ns in which it waited for %v of 2 ms", c, ran, a.MeanNS, waited)
+			t.Fatalf("the conserved share is %v, although members ran for the share %v of %v ns and the response waited for the share %v of 2 ms", c, ran, a.MeanNS, waited)
 		}
 		more := overheadOf(d, response, 0, newQueueWaits(&ran, throttled+r.Int64N(5e9), delay, 2, 10))
 		longer := overheadOf(d, response, 0, newQueueWaits(&ran, throttled, delay, 1, 10))
 		if more.ConservedShare > c || longer.ConservedShare > c {
-			t.Fatalf("%v is conserved, and %v or %v of one that was held back for longer", c, more.ConservedShare, longer.ConservedShare)
+			t.Fatalf("the conserved share is %v, and with longer waits it is %v and %v, want no more", c, more.ConservedShare, longer.ConservedShare)
 		}
 	}
 }

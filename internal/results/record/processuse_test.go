@@ -14,7 +14,7 @@ func TestProcessUses(t *testing.T) {
 		return u.Add(r)
 	}
 	if use, ok := sample(1, "m1", 7, 10, 1000); ok {
-		t.Errorf("the first sample returns %+v", use)
+		t.Errorf("the first sample of a process returns the use %+v", use)
 	}
 	if use, ok := sample(1, "machine", math.NaN(), 10, 0); ok {
 		t.Errorf("the row of a machine returns %+v", use)

@@ -153,7 +153,7 @@ func TestResumedRunIncludesTheJournal(t *testing.T) {
 	run, err = Open(dir)
 	must(t, err)
 	if len(run.Trials) != 2 || run.Trials[1].Name != "get" || run.Trials[1].Due != get.Due {
-		t.Errorf("the run has %d trials", len(run.Trials))
+		t.Errorf("the resumed run has %d trials, want put and get with their results", len(run.Trials))
 	}
 	if want := []string{"cut-off/1-trial-03-list", "cut-off/1-trial-04-made-and-no-more"}; !slices.Equal(run.Starts[0].SetAsideFolders, want) {
 		t.Errorf("the folders of cut-off trials are %q", run.Starts[0].SetAsideFolders)
@@ -199,12 +199,12 @@ func TestResumeRejectsUnsuitableRuns(t *testing.T) {
 			_, err := Resume(dir)
 			sentence(t, err, test.want)
 			if after, _ := os.ReadDir(dir); len(after) != len(before) {
-				t.Errorf("the files were %v and are %v", before, after)
+				t.Errorf("Resume changed the files from %v to %v", before, after)
 			}
 		})
 	}
 	if _, err := Resume(cutOff(t)); err != nil {
-		t.Errorf("and as it was: %v", err)
+		t.Errorf("the unchanged run cannot be resumed: %v", err)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestResumeOverwritesNothing(t *testing.T) {
 	_, err = r.Writer(noon, nil, nil)
 	sentence(t, err, "cannot write")
 	if r, err = Resume(dir); err != nil || len(r.Completed) != 2 {
-		t.Errorf("afterwards: %v", err)
+		t.Errorf("after the failed attempt, Resume returns %v", err)
 	}
 }
 
@@ -234,19 +234,19 @@ func TestActiveExcludesPauses(t *testing.T) {
 	}
 	for n, want := range []time.Duration{0, 2 * time.Minute, 4 * time.Minute, 6 * time.Minute} {
 		if got := run.Active(n); got != want {
-			t.Errorf("%d trials were active for %v, not %v", n, got, want)
+			t.Errorf("the run with %d trials was active for %v, want %v", n, got, want)
 		}
 	}
 	run.Starts[1].TrialsBefore, run.Trials[1].Seconds = -5, 1e300
 	if got := run.Active(9); got < 0 {
-		t.Errorf("a damaged record was active for %v", got)
+		t.Errorf("a damaged record has the negative active time %v", got)
 	}
 }
 
 func TestLockEndsWithTheWriter(t *testing.T) {
 	w := newRun(t)
 	if _, err := lockRun(w.Dir()); !errors.Is(err, errLocked) {
-		t.Errorf("while the writer is active: %v", err)
+		t.Errorf("locking the run of an active writer returns %v, want errLocked", err)
 	}
 	must(t, w.Finish(Complete, "", noon))
 	l, err := lockRun(w.Dir())

@@ -62,7 +62,7 @@ func checkRoundTrip(t *testing.T, l *load) {
 	checkCounts(t, &got)
 	response := Merge(files.Intervals, measured(Response))
 	if want := Merge(nil, nil); !response.Equals(mergeCells(l.totals[measure.Measured].Cells, want)) {
-		t.Error("the merged intervals are not the whole")
+		t.Error("the merged intervals differ from the totals of the load")
 	}
 	same := func(what string, got Times, h *measure.Histogram, failed uint64) {
 		t.Helper()
@@ -73,12 +73,12 @@ func checkRoundTrip(t *testing.T, l *load) {
 	same("response time", got.ResponseTime, response, got.Errors)
 	same("service time", got.ServiceTime, Merge(files.Intervals, measured(Service)), got.Errors)
 	if got.SuccessResponseTime.Count != got.Operations {
-		t.Errorf("%d success times for %d operations", got.SuccessResponseTime.Count, got.Operations)
+		t.Errorf("%d times of successful operations were recorded for %d operations", got.SuccessResponseTime.Count, got.Operations)
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		h := Merge(files.Intervals, func(t Tag) bool { return measured(ErrorTime)(t) && t.Error == o })
 		if n := got.ErrorsByKind[o.String()]; uint64(h.TotalCount()) != n {
-			t.Errorf("%s: %d in the log, %d in run.json", o, h.TotalCount(), n)
+			t.Errorf("%s: the log has %d times, run.json has %d", o, h.TotalCount(), n)
 		}
 	}
 	if l.open {
@@ -99,7 +99,7 @@ func mergeCells(cells []*measure.Cell, into *measure.Histogram) *measure.Histogr
 func checkCounts(t *testing.T, r *Trial) {
 	t.Helper()
 	if r.Due != r.Operations+r.Errors {
-		t.Errorf("due %d is not operations %d + errors %d", r.Due, r.Operations, r.Errors)
+		t.Errorf("%d operations were due, but %d completed and %d failed", r.Due, r.Operations, r.Errors)
 	}
 	kinds := uint64(0)
 	for _, n := range r.ErrorsByKind {
@@ -123,7 +123,7 @@ func checkCounts(t *testing.T, r *Trial) {
 	}
 	for _, reason := range r.Verdict.Reasons {
 		if reason.Rule == 2 {
-			t.Errorf("the books do not balance: %s", reason)
+			t.Errorf("the counts of operations do not add up: %s", reason)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func TestLibraryReadsTheLog(t *testing.T) {
 		h, err := r.NextIntervalHistogram()
 		must(t, err)
 		if h == nil {
-			t.Fatalf("the reader ends after %d intervals", i)
+			t.Fatalf("HdrHistogram's reader returns no interval after the first %d", i)
 		}
 		if h.Tag() != want.String() || strings.ContainsAny(h.Tag(), " ,/") || !h.Equals(want.AddTo(nil)) {
 			t.Errorf("interval %d is %s, want %s", i, h.Tag(), want)
@@ -209,14 +209,14 @@ func TestLibraryReadsTheLog(t *testing.T) {
 		}
 	}
 	if h, err := r.NextIntervalHistogram(); h != nil || err != nil {
-		t.Errorf("the reader goes on: %v, %v", h, err)
+		t.Errorf("HdrHistogram's reader returns more intervals than were written: %v, %v", h, err)
 	}
 	last := ours.Intervals[len(ours.Intervals)-1]
 	if start := noon.Truncate(time.Millisecond).Add(3 * time.Second); !last.Start.Equal(start) || last.Length != 250*time.Millisecond {
-		t.Errorf("the last interval is %s for %s, want %s for 250 ms", last.Start, last.Length, start)
+		t.Errorf("the last interval starts at %s and lasts %s, want %s and 250 ms", last.Start, last.Length, start)
 	}
 	if first := ours.Intervals[0]; !first.Start.Equal(noon.Truncate(time.Millisecond)) || first.Length != time.Second {
-		t.Errorf("the first interval is %s for %s", first.Start, first.Length)
+		t.Errorf("the first interval starts at %s and lasts %s", first.Start, first.Length)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestTags(t *testing.T) {
 		"measured.first.put.none.0.0",
 	} {
 		if _, err := ParseTag(bad); err == nil {
-			t.Errorf("%q is read as a tag", bad)
+			t.Errorf("ParseTag accepts %q", bad)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestEncodingEqualsTheLibrarys(t *testing.T) {
 		theirs, err := h.EncodeV2()
 		must(t, err)
 		if n > 0 && !bytes.Equal(unpack(t, ours), unpack(t, theirs)) {
-			t.Errorf("%d values are encoded differently", n)
+			t.Errorf("a histogram of %d values is encoded differently by HdrHistogram", n)
 		}
 		back, err := hdr.Decode(ours)
 		must(t, err)
@@ -299,10 +299,10 @@ func TestHistogramsBelowTheUnitAndAtTheEnds(t *testing.T) {
 	must(t, err)
 	back := files.Intervals[0].AddTo(nil)
 	if !back.Equals(c.Response) || !Merge(files.Intervals, measured(Response)).Equals(c.Response) {
-		t.Error("the histogram changed on its way")
+		t.Error("the histogram changed between writing and reading")
 	}
 	if back.TotalCount() != 12 {
-		t.Errorf("%d values came back, want 12", back.TotalCount())
+		t.Errorf("the histogram has %d values after reading, want 12", back.TotalCount())
 	}
 	if diff := cmp.Diff(measure.Summarize(c.Response, 0), measure.Summarize(back, 0)); diff != "" {
 		t.Error(diff)

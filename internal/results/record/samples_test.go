@@ -62,7 +62,7 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 		rows[i].Time = rows[i].Time.UTC()
 	}
 	if diff := cmp.Diff(rows, run.Trials[0].Stores); diff != "" {
-		t.Errorf("read, and not as written:\n%s", diff)
+		t.Errorf("the samples that were read differ from those written:\n%s", diff)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestInvalidBucketsAreOmitted(t *testing.T) {
 		{{Upper: 1, Count: 5}, {Upper: 1, Count: 5}},
 	} {
 		if text := bucketsText(all); text != "" {
-			t.Errorf("%v is written as %q", all, text)
+			t.Errorf("the impossible buckets %v are written as %q", all, text)
 		}
 	}
 }

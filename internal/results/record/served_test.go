@@ -67,7 +67,7 @@ func TestByMember(t *testing.T) {
 		operations, errors, share = operations+b.Operations, errors+b.Errors, share+b.Share
 	}
 	if operations != r.Operations || errors != r.Errors || math.Abs(share-1) > 1e-9 {
-		t.Errorf("%d operations of %d, %d errors of %d, shares sum to %v", operations, r.Operations, errors, r.Errors, share)
+		t.Errorf("the members have %d operations of %d and %d errors of %d, and their shares add up to %v", operations, r.Operations, errors, r.Errors, share)
 	}
 	m1, m2, unknown := r.ByMember[0], r.ByMember[1], r.ByMember[3]
 	if m1.Name != "m1" || m1.Operations != 320 || m1.Connections == nil || m1.Connections.AtOpening != 4 || m1.Connections.LostAt != nil || m1.Connections.WhileLost != nil {
@@ -83,7 +83,7 @@ func TestByMember(t *testing.T) {
 	w := l.WhileLost
 	if w == nil || w.Seconds != 2 || w.PerSecond != 60 || w.PerSecondOtherwise == nil || *w.PerSecondOtherwise != 90 ||
 		math.Abs(w.Shares["m1"]-2.0/3) > 1e-9 || w.Shares["m2"] != 0 || math.Abs(w.Shares["m3"]-1.0/3) > 1e-9 {
-		t.Errorf("meanwhile: %+v", w)
+		t.Errorf("the operations during the loss of the connection are %+v", w)
 	}
 }
 
@@ -142,13 +142,13 @@ func TestAnsweredCountsOnlyTheWindow(t *testing.T) {
 	a := tw.DoneCounts()
 	m := l.totals[measure.Measured]
 	if len(a.Total) != 3 || measure.SumBetween(a.Total, 0, 3) != m.Done {
-		t.Errorf("%v of %d", a.Total, m.Done)
+		t.Errorf("the total counts are %v, want a sum of %d", a.Total, m.Done)
 	}
 	succeeded := uint64(0)
 	for _, counts := range a.ByMember {
 		succeeded += measure.SumBetween(counts, 0, 3)
 	}
 	if succeeded != m.Succeeded() {
-		t.Errorf("%v of %d", a.ByMember, m.Succeeded())
+		t.Errorf("the counts by member are %v, want a sum of %d", a.ByMember, m.Succeeded())
 	}
 }

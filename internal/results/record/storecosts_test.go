@@ -92,6 +92,6 @@ func TestUnknownStoreCosts(t *testing.T) {
 	c.Durability = &measure.Durability{Volatile: true}
 	volatile := NewTrial(c, Observed{Store: usage}, stall(), nil, nil)
 	if s := volatile.StoreCosts; s.Written != nil || s.Amplification != nil || s.DatabaseGrowth != nil {
-		t.Errorf("in memory: %+v", s)
+		t.Errorf("the costs of a store that keeps its data in memory are %+v", s)
 	}
 }

@@ -57,7 +57,7 @@ func TestTimelineHasWatchEvents(t *testing.T) {
 		ranked(t, row.Watch.P50, times[i], (n+1)/2, each)
 		ranked(t, row.Watch.P99, times[i], int(math.Ceil(0.99*float64(n))), each)
 		if row.Watch.Max.Known != (n > 0) {
-			t.Errorf("second %d: the largest of %d is %+v", i, n, row.Watch.Max)
+			t.Errorf("second %d: the maximum of %d times is %+v", i, n, row.Watch.Max)
 		} else if n > 0 {
 			ranked(t, row.Watch.Max, append(times[i], make([]int64, measure.MinBeyond)...), n, 1)
 		}
@@ -69,9 +69,9 @@ func TestTimelineHasWatchEvents(t *testing.T) {
 func ranked(t *testing.T, f measure.Figure, sorted []int64, rank, each int) {
 	t.Helper()
 	if known := rank > 0 && len(sorted)-rank >= measure.MinBeyond*each; known != f.Known {
-		t.Errorf("rank %d of %d: %+v", rank, len(sorted), f)
+		t.Errorf("the value at rank %d of %d is reported as %+v", rank, len(sorted), f)
 	} else if known && math.Abs(f.NS-float64(sorted[rank-1])) > 0.002*f.NS {
-		t.Errorf("rank %d of %d is %d, not %+v", rank, len(sorted), sorted[rank-1], f)
+		t.Errorf("the value at rank %d of %d is %d, but the figure is %+v", rank, len(sorted), sorted[rank-1], f)
 	}
 }
 

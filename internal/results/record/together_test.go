@@ -17,11 +17,11 @@ func TestStartSpreadOfWorkers(t *testing.T) {
 		all := newWorkerTiming(trial.ByWorker, &measure.Totals{MergedAfter: 5})
 		last := trial.LastToBegin()
 		if *all.StartSpreadNS != spread || *all.StartLatestNS != last.StartDelayNS || *all.MergedAfterNS != 5 {
-			t.Errorf("%v: within %d, the last after %d", began, *all.StartSpreadNS, *all.StartLatestNS)
+			t.Errorf("start delays %v: the spread is %d and the last delay is %d", began, *all.StartSpreadNS, *all.StartLatestNS)
 		}
 		for _, w := range trial.ByWorker {
 			if w.StartDelayNS > last.StartDelayNS {
-				t.Errorf("%v: %s is not the last", began, last.Name)
+				t.Errorf("start delays %v: LastToBegin returns %s, which is not the last", began, last.Name)
 			}
 		}
 	}

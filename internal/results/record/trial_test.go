@@ -67,7 +67,7 @@ func TestStallMatchesArithmetic(t *testing.T) {
 		t.Error("a trial with one operation has a list by operation")
 	}
 	if got := r.ByRole; len(got) != 1 || got[0].Role != "leader" || got[0].Operations != 10_000 {
-		t.Errorf("by role: %+v", got)
+		t.Errorf("the operations by role are %+v", got)
 	}
 }
 
@@ -100,13 +100,13 @@ func TestPercentileOnAFailureIsNull(t *testing.T) {
 		t.Errorf("errors: %v, %v", flat["errors_by_kind"], flat["error_texts"])
 	}
 	if len(r.ErrorTexts) != 1 {
-		t.Errorf("the texts %q, also of kinds that did not occur", r.ErrorTexts)
+		t.Errorf("the error texts are %q, want one text of the kind that occurred", r.ErrorTexts)
 	}
 	near(t, "time of errors", r.ErrorTimes["timeout"].Percentile(50), 10e9)
 	var back Trial
 	must(t, json.Unmarshal(b, &back))
 	if f := back.ResponseTime.Percentile(99); !f.Failed {
-		t.Errorf("p99 reads back as %+v, not as failed", f)
+		t.Errorf("p99 reads back as %+v, want a failed figure", f)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestNewTrialChangesNothing(t *testing.T) {
 	for _, c := range m.Cells {
 		if c.Response != nil {
 			if !c.Response.Equals(before[i]) {
-				t.Error("a cell's histogram changed")
+				t.Error("the histogram of a cell changed")
 			}
 			i++
 		}
@@ -211,10 +211,10 @@ func TestLittlesLawAtTheEdges(t *testing.T) {
 		t.Errorf("the stall is reported as a defect: %+v", v)
 	}
 	if v := NewTrial(c, Observed{}, m, nil, roles).Verdict; v.State != verdict.Valid {
-		t.Errorf("without the warm-up's times the loop is judged anyway: %+v", v)
+		t.Errorf("without the times of the warm-up, the verdict is %+v, want valid", v)
 	}
 	if v := NewTrial(c, Observed{}, m, totals(100, 10e6), roles).Verdict; v.State != verdict.Invalid || v.Reasons[0].Rule != 4 {
-		t.Errorf("idle clients pass: %+v", v)
+		t.Errorf("the verdict on idle clients is %+v, want invalid", v)
 	}
 }
 

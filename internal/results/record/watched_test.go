@@ -96,7 +96,7 @@ func TestWatchProblemsAreReported(t *testing.T) {
 		}
 		for _, p := range measure.Percentiles {
 			if a, z := w.FromDue.Percentile(p), back.Watch.FromDue.Percentile(p); a.Known != z.Known || a.Failed != z.Failed {
-				t.Errorf("%s: p%v is %+v, and read back %+v", name, p, a, z)
+				t.Errorf("%s: p%v is %+v, but it reads back as %+v", name, p, a, z)
 			}
 		}
 		if diff := cmp.Diff(trial.Load.Watch, back.Load.Watch); diff != "" {
@@ -145,7 +145,7 @@ func TestHlogHoldsWatchEvents(t *testing.T) {
 	due := Merge(files.Intervals, func(tag Tag) bool { return tag.Time == WatchDue })
 	made := Merge(files.Intervals, func(tag Tag) bool { return tag.Time == WatchCreation })
 	if !sent.Equals(whole) || !made.Equals(whole) || due.TotalCount() != 3000 || due.Mean() < sent.Mean() {
-		t.Errorf("%d, %d and %d of 3000 times", sent.TotalCount(), due.TotalCount(), made.TotalCount())
+		t.Errorf("the histograms have %d, %d and %d times, want 3000 each", sent.TotalCount(), due.TotalCount(), made.TotalCount())
 	}
 	for _, tag := range []Tag{{Phase: measure.Measured, Time: WatchDue}, {Phase: measure.Warmup, Time: WatchSent}, {Phase: measure.Warmup, Time: WatchCreation}} {
 		if back, err := ParseTag(tag.String()); err != nil || back != tag {

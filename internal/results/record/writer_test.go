@@ -145,7 +145,7 @@ func TestDirectoryIsReadableAtEveryMoment(t *testing.T) {
 	files, err := OpenTrial(w.Dir(), "trial-01-put-leader")
 	must(t, err)
 	if len(files.Timeline) != 2 || len(files.Events) != 2 {
-		t.Errorf("half lines are read: %d rows, %d events", len(files.Timeline), len(files.Events))
+		t.Errorf("incomplete lines are read: %d rows, %d events", len(files.Timeline), len(files.Events))
 	}
 	must(t, os.RemoveAll(tw.Dir()))
 	says("latency.hlog is missing")
@@ -185,7 +185,7 @@ func TestMachines(t *testing.T) {
 	rows, err := readMachines([]byte(head + "\n" + rest))
 	must(t, err)
 	if diff := cmp.Diff([]MachineRow{*whole, *bare, *later}, rows, cmpopts.EquateNaNs()); diff != "" {
-		t.Errorf("read, and not as written:\n%s", diff)
+		t.Errorf("the rows that were read differ from those written:\n%s", diff)
 	}
 }
 
@@ -325,7 +325,7 @@ func fillDisk(w *Writer) error {
 		result := NewTrial(c, Observed{}, l.totals[measure.Measured], nil, nil)
 		last := tw.Finish(result)
 		if err := errors.Join(errs...); err != nil && !errors.Is(last, syscall.ENOSPC) {
-			return fmt.Errorf("a write failed and Finish did not: %w", err)
+			return fmt.Errorf("a write failed, but Finish did not return the error: %w", err)
 		}
 		if last != nil {
 			return last

@@ -49,7 +49,7 @@ func TestOutageSentences(t *testing.T) {
 	golden(t, "faults.txt", renderText(t, r))
 	var b bytes.Buffer
 	if err := Markdown(&b, Run(r, nil, "")); err != nil || !strings.Contains(b.String(), "| kill leader for 1s | etcd | etcd 3.7.3 | 6 | 1.40 s | 1.10–1.60 s") {
-		t.Errorf("in Markdown it is %v, %s", err, b.String())
+		t.Errorf("Markdown returns %v and prints %s", err, b.String())
 	}
 	b.Reset()
 	if err := CSV(&b, Faults(r)); err != nil {
@@ -79,15 +79,15 @@ func TestOutageSentences(t *testing.T) {
 		} `json:"faults"`
 	}
 	if err := json.Unmarshal(b.Bytes(), &object); err != nil || len(object.Broken) != 4 || len(object.Broken[0].Outage) != 6 || object.Broken[3].Store != "consul" || object.Broken[3].Outage[5] != 0 {
-		t.Errorf("in JSON it is %v, %+v", err, object)
+		t.Errorf("the JSON has the error %v and the content %+v", err, object)
 	}
 	one := analyze.Rows(r)[0]
 	if said := OutageSentences(one); len(said) != 2 || !strings.HasPrefix(said[0], "kill leader for 1s, 6 times: no operation completed for 1.4 s (median; at most 1.6 s)") {
-		t.Errorf("in sentences it is %q", said)
+		t.Errorf("the outage sentences are %q", said)
 	}
 	b.Reset()
 	if err := Text(&b, Trial(&r.Trials[0], ""), true); err != nil || !strings.Contains(b.String(), "\nOutages") {
-		t.Errorf("of one trial it is %v, %s", err, b.String())
+		t.Errorf("the text of one trial has the error %v and is %s", err, b.String())
 	}
 }
 

@@ -32,7 +32,7 @@ func TestCalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 	if back, err := record.ParseCalibration(b.Bytes()); err != nil || back.Generator.ServiceP50NS.Median != 25_000 {
-		t.Errorf("its JSON is not what is kept: %+v, %v", back, err)
+		t.Errorf("the JSON of the calibration reads back as %+v, %v", back, err)
 	}
 	if err := Text(&b, Calibration(&record.Calibration{}), true); err != nil { // nothing is known
 		t.Error(err)

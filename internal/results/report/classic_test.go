@@ -53,7 +53,7 @@ func TestClassicHasTheLinesThatScriptsParse(t *testing.T) {
 		"\nError distribution:\n  [50]\tno answer within 1s\n",
 	} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("it lacks %q:\n%s", want, b.String())
+			t.Errorf("the report lacks %q:\n%s", want, b.String())
 		}
 	}
 	if !strings.Contains(b.String(), "  99.9% in failed.\n") {
@@ -90,7 +90,7 @@ func TestPerfdash(t *testing.T) {
 	}
 	for _, want := range []string{`"version": "v1"`, `"Perc50": 50.`, `"Perc90": 90.`, `"Perc99": null`, `"Operation": "PUT"`, `"unit": "ms"`} {
 		if !strings.Contains(string(b), want) {
-			t.Errorf("it lacks %s:\n%s", want, b)
+			t.Errorf("the file lacks %s:\n%s", want, b)
 		}
 	}
 }

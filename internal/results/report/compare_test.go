@@ -180,7 +180,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 		}
 	}
 	if strings.Contains(b.String(), "rounds' ratios") || c.Pairs[0].UsesRounds() {
-		t.Errorf("five rounds are too few to compare rounds:\n%s", b.String())
+		t.Errorf("five rounds were compared as rounds, although they are too few:\n%s", b.String())
 	}
 	for i := range r.Trials { // the baseline runs completely before the other trials
 		if r.Trials[i].BaselineOf != "" {
@@ -196,10 +196,10 @@ func TestBaselineWithinTheRun(t *testing.T) {
 	by := compare.DefaultMetrics()
 	c = compare.BaselinesWithMetrics(r, by)
 	if c == nil || len(c.Pairs) > 0 || len(c.LeftOut) == 0 {
-		t.Fatalf("invalid repeats are no comparison: %+v", c)
+		t.Fatalf("a comparison of invalid repeats only is %+v", c)
 	}
 	if err := compare.CheckJudgeable([]*compare.Comparison{c}); err == nil {
-		t.Error("nothing could be judged, and the gate is kept")
+		t.Error("CheckJudgeable returns no error although nothing could be judged")
 	}
 }
 
@@ -228,7 +228,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	if c := compare.Baselines(r); !c.UsesRounds() || !c.Pairs[1].UsesRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
 		return strings.HasPrefix(line, "With at least 10 rounds, each repeat is compared")
 	}) {
-		t.Errorf("twelve rounds are not compared as such: %q", compareNotes(c))
+		t.Errorf("twelve rounds were not compared round by round: %q", compareNotes(c))
 	}
 	spoil("put-64", 1, 7)
 	spoil("put-64-baseline", 7, 9)
@@ -244,7 +244,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	for i, want := range [][]int{{2, 3, 4, 5, 6, 8, 10, 11, 12}, {1, 6, 7, 8, 9, 10, 11, 12}} {
 		p := &c.Pairs[i]
 		if !slices.Equal(rounds(p.New), want) || !slices.Equal(rounds(p.Base), want) || p.Figures[0].Base.Number < 300 || !p.Figures[0].Change.Interval {
-			t.Errorf("%s: %v and %v are compared, not %v: %+v", p.Name, rounds(p.New), rounds(p.Base), want, p.Figures[0])
+			t.Errorf("%s: the rounds %v and %v are compared, want %v: %+v", p.Name, rounds(p.New), rounds(p.Base), want, p.Figures[0])
 		}
 	}
 	const more = "1 more (the other side has no usable repeat in the same round)"
@@ -259,7 +259,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	}
 	spoil("put-256-baseline", 1, 6, 7, 8, 9, 10, 11, 12)
 	if c = compare.BaselinesWithMetrics(r, by); len(c.Pairs) != 1 || compare.CheckJudgeable([]*compare.Comparison{c}) == nil {
-		t.Errorf("without a round in common %d are compared", len(c.Pairs))
+		t.Errorf("without a common round, %d pairs are compared", len(c.Pairs))
 	}
 }
 
@@ -284,7 +284,7 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 	}
 	compare.Judge(0.03, c)
 	if err := compare.CheckJudgeable([]*compare.Comparison{c}); err == nil || !strings.HasSuffix(err.Error(), ": put-256") {
-		t.Errorf("it says %v", err)
+		t.Errorf("CheckJudgeable returns %v", err)
 	}
 }
 
@@ -421,7 +421,7 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(b.String(), note); got != tt.dependent {
-			t.Errorf("%s: that the repeats depend is said: %t\n%s", what, got, b.String())
+			t.Errorf("%s: the note on dependent repeats is printed: %t\n%s", what, got, b.String())
 		}
 		if said := strings.Contains(b.String(), "4 changes were tested together"); said != (c.FamilySize == 4) || said != (what != "too few") {
 			t.Errorf("%s: %d judged together, said: %t", what, c.FamilySize, said)
@@ -461,7 +461,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	quiet := compareRuns(t, now, matrix(6, 1)).Pairs[0].Figures[0].Change
 	change := c.Pairs[0].Figures[0].Change
 	if change.Low >= quiet.Low || change.High > quiet.High+1e-9 || change.Share != quiet.Share {
-		t.Errorf("%g to %g, and undisturbed %g to %g", change.Low, change.High, quiet.Low, quiet.High)
+		t.Errorf("the interval is %g to %g, and without the disturbance it is %g to %g", change.Low, change.High, quiet.Low, quiet.High)
 	}
 	for i := range base.Trials {
 		base.Trials[i].Verdict.State = verdict.Invalid
@@ -511,7 +511,7 @@ func TestComparisonsOfSeveralRuns(t *testing.T) {
 	}
 	want := []string{"put-64 ops", "put-64 p50", "put-256 ops", "put-256 p50"}
 	if worse := compare.Worsened(all); !slices.Equal(worse, want) || all[1].FamilySize != 8 {
-		t.Errorf("%v of %d", worse, all[1].FamilySize)
+		t.Errorf("the worsened figures are %v in a family of %d", worse, all[1].FamilySize)
 	}
 	compare.Judge(0.1, all...)
 	for _, p := range all[0].Pairs {
@@ -521,11 +521,11 @@ func TestComparisonsOfSeveralRuns(t *testing.T) {
 	}
 	c, err := compare.Compare(all[1].Run, base, by)
 	if err != nil || len(c.LeftOut) > 0 {
-		t.Errorf("of suspect repeats %v are left out, %v", c.LeftOut, err)
+		t.Errorf("of the suspect repeats, %v are left out; the error is %v", c.LeftOut, err)
 	}
 	for _, names := range [][]string{{"p97"}, {"opps"}, {"run-slices"}, {"ops", "ops"}} {
 		if _, err := compare.ParseMetrics(names); err == nil {
-			t.Errorf("%v can be compared by", names)
+			t.Errorf("ParseMetrics accepts %v", names)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestDbtester(t *testing.T) {
 	out, printed, read := writeDbtester(t, run)
 	golden(t, "dbtester.txt", printed)
 	if read("summary.txt") != printed {
-		t.Error("summary.txt is not what is printed")
+		t.Error("summary.txt differs from the printed summary")
 	}
 	golden(t, "dbtester-summary.csv", read("summary.csv"))
 	zk := "trial-02-zookeeper-write"
@@ -117,7 +117,7 @@ func TestDbtester(t *testing.T) {
 		}
 		for file, want := range map[string]uint64{"client-latency-distribution-all.csv": trial.Due, "client-latency-by-key-number.csv": trial.Due} {
 			if got := sumCounts(t, read(folder, file)); got != want {
-				t.Errorf("%s of %s sums to %d of %d due", file, folder, got, want)
+				t.Errorf("the counts in %s of %s add up to %d, want %d", file, folder, got, want)
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func TestMarkdownAndCSV(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range rows[0] {
 		if name == "" || seen[name] {
-			t.Errorf("the columns hold %q twice, or have no name: %v", name, rows[0])
+			t.Errorf("the column name %q is empty or occurs twice: %v", name, rows[0])
 		}
 		seen[name] = true
 	}
@@ -214,6 +214,6 @@ func TestCSVHasEveryCondition(t *testing.T) {
 		delete(want, name)
 	}
 	if len(want) > 0 {
-		t.Errorf("the columns %v are missing of %v", want, rows[0])
+		t.Errorf("the columns %v are missing from %v", want, rows[0])
 	}
 }

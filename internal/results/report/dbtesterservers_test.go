@@ -55,6 +55,6 @@ func TestDbtesterServers(t *testing.T) {
 		t.Errorf("the seconds of m2 are\n%s", got)
 	}
 	if files, err := filepath.Glob(filepath.Join(out, run.Trials[1].Folder, "server-*")); err != nil || len(files) > 0 {
-		t.Errorf("of a trial that was not watched: %v, %v", files, err)
+		t.Errorf("a trial that was not watched has the server files %v, %v", files, err)
 	}
 }

@@ -57,7 +57,7 @@ func TestThresholdsAsJUnit(t *testing.T) {
 	// The second repeat misses its threshold. The test cases for lateness are skipped, because the
 	// trials are closed loops. The invalid trial and the trial that did not run are errors.
 	if s.count("failure") != 1 || s.count("skipped") != 3 || s.count("error") != 2 || len(s.Cases) != 9 {
-		t.Errorf("%d failures, %d skipped and %d errors of %d", s.count("failure"), s.count("skipped"), s.count("error"), len(s.Cases))
+		t.Errorf("the suite has %d failures, %d skipped and %d errors in %d cases", s.count("failure"), s.count("skipped"), s.count("error"), len(s.Cases))
 	}
 }
 
@@ -139,12 +139,12 @@ var required = map[string]string{
 func suitesOf(t testing.TB, text string) (suites []readSuite) {
 	t.Helper()
 	if !utf8.ValidString(text) {
-		t.Fatalf("this is no UTF-8: %q", text)
+		t.Fatalf("the XML is not valid UTF-8: %q", text)
 	}
 	d := xml.NewDecoder(strings.NewReader(text))
 	var root element
 	if err := d.Decode(&root); err != nil {
-		t.Fatalf("this is no XML: %v\n%s", err, text)
+		t.Fatalf("the output is not valid XML: %v\n%s", err, text)
 	}
 	for { // only comments and spaces may follow
 		if _, err := d.Token(); err == io.EOF {
@@ -157,7 +157,7 @@ func suitesOf(t testing.TB, text string) (suites []readSuite) {
 	check = func(e *element) {
 		names, known := required[e.XMLName.Local]
 		if !known {
-			t.Errorf("%s is no element of JUnit's", e.XMLName.Local)
+			t.Errorf("JUnit has no element %s", e.XMLName.Local)
 		}
 		for _, name := range strings.Fields(names) {
 			if value, ok := e.attr(name); !ok || strings.TrimSpace(value) == "" {
@@ -210,7 +210,7 @@ func FuzzJUnit(f *testing.F) {
 			t.Fatal(err)
 		}
 		if s := suitesOf(t, b.String()); len(s) != 1 || len(s[0].Cases) != 3 || s[0].count("failure") != 1 || s[0].count("skipped") != 1 {
-			t.Errorf("these are not the three cases:\n%s", &b)
+			t.Errorf("the XML does not have three cases with one failure and one skipped case:\n%s", &b)
 		}
 		c := &compare.Comparison{Run: &now, Base: &base, OnlyNew: []string{trial}, OnlyBase: []string{why}, Differences: []string{why}}
 		b.Reset()
@@ -218,7 +218,7 @@ func FuzzJUnit(f *testing.F) {
 			t.Fatal(err)
 		}
 		if s := suitesOf(t, b.String()); len(s) != 1 || len(s[0].Cases) != 3 {
-			t.Errorf("these are not the two cases and an error:\n%s", &b)
+			t.Errorf("the XML does not have one suite with three cases:\n%s", &b)
 		}
 	})
 }

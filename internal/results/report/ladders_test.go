@@ -46,10 +46,10 @@ func TestKneeAndScalability(t *testing.T) {
 		}
 	}
 	if got := renderText(t, ladderRun(1, 2, 4)); !strings.Contains(got, "No knee: ") || !strings.Contains(got, "has only 3.") {
-		t.Errorf("of three steps it says %s", got)
+		t.Errorf("the report of three steps is %s", got)
 	}
 	if got := renderText(t, ladderRun(1, 2)); strings.Contains(got, "Knee") {
-		t.Errorf("of two steps it says %s", got)
+		t.Errorf("the report of two steps names a knee: %s", got)
 	}
 }
 
@@ -75,6 +75,6 @@ func TestSharedCausesAreListedOnce(t *testing.T) {
 	other.Name, other.LongestPauseNS = "b", 3e8
 	want := "\nBottlenecks\n  all trials: load generator: worst in b: it did not run for 300 ms (limit 100 ms)\n"
 	if got := textOf(func(to layout) { limitParts(to, []*record.Trial{&trial, &other}) }); got != want {
-		t.Errorf("it says%s, not%s", got, want)
+		t.Errorf("the text is %s, want %s", got, want)
 	}
 }

@@ -57,12 +57,12 @@ func TestNarrowTablesFitAndNameHiddenColumns(t *testing.T) {
 			}
 		}
 		if n := len(f.visible) + len(f.commonConditions) + len(f.hidden); n != len(table.Columns) {
-			t.Fatalf("%d of %d columns are accounted for:\n%s", n, len(table.Columns), shown)
+			t.Fatalf("%d of %d columns are visible, shared or hidden:\n%s", n, len(table.Columns), shown)
 		}
 		notes := strings.Join(f.notes(), "\n")
 		for _, column := range f.hidden {
 			if !strings.Contains(notes, table.Columns[column].Title) {
-				t.Fatalf("%q is hidden and not named in %q", table.Columns[column].Title, notes)
+				t.Fatalf("the column %q is hidden, but the notes do not name it: %q", table.Columns[column].Title, notes)
 			}
 		}
 		printed := strings.Fields(shown)
@@ -96,7 +96,7 @@ func TestFootnotesOfSharedConditionsStay(t *testing.T) {
 		Rows: [][]string{{"a", "linearizable¹"}, {"b", "linearizable¹"}}, Footnotes: []string{"Weaker than its name."}}
 	f := table.fit(false)
 	if notes := f.notes(); len(f.commonConditions) != 1 || !slices.Contains(notes, "¹ Weaker than its name.") {
-		t.Errorf("above the table is %q, and below it %q", f.commonConditions, notes)
+		t.Errorf("the shared conditions are %q, and the notes are %q", f.commonConditions, notes)
 	}
 }
 

@@ -64,11 +64,11 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 		{repeated(5, 0, func(r *record.Run) { r.RepeatRule = nil }), nil},
 	} {
 		if got := RepeatProgressLines(test.run); !slices.Equal(got, test.want) {
-			t.Errorf("it says %q, not %q", got, test.want)
+			t.Errorf("the lines are %q, want %q", got, test.want)
 		}
 	}
 	run := repeated(10, 0.02, func(*record.Run) {})
 	if got, want := RoundProgress(compare.RepeatProgressOfRun(run)), "after 10 repeats: 1 of 1 intervals are precise to ± 2 %, widest: ops of put (± 0.79 %)"; got != want {
-		t.Errorf("it says %q, not %q", got, want)
+		t.Errorf("the progress is %q, want %q", got, want)
 	}
 }

@@ -333,7 +333,7 @@ func TestOutputErrorsAreReturned(t *testing.T) {
 		"Text": Text(broken{}, Run(quick(), nil, ""), false), "Summary": Text(broken{}, Trial(&trial, ""), true), "JSON": JSON(broken{}, Trial(&trial, "")),
 	} {
 		if err == nil {
-			t.Errorf("%s lost the error", what)
+			t.Errorf("%s returned no error for a failed write", what)
 		}
 	}
 }
@@ -352,7 +352,7 @@ func TestPercentilesThatFailedAreBelow100(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("%d errors: %q is not in\n%s", errors, want, b.String())
+			t.Errorf("with %d errors, the report lacks %q:\n%s", errors, want, b.String())
 		}
 	}
 }

@@ -107,7 +107,7 @@ func TestCountedEventsHaveATimeOfTheirOwn(t *testing.T) {
 	}
 	const want = "12:00:03.500 m1 paused for garbage collection (100 ms); between 12:00:03.000 and 12:00:06.000 m1 paused for garbage collection 300 times (9.00 s in total, longest 900 ms)"
 	if got := story1(trial); !strings.Contains(got, want) {
-		t.Errorf("it says:\n%s", got)
+		t.Errorf("the story is:\n%s", got)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestTrialsWithoutEventsProduceNoOutput(t *testing.T) {
 	before.Events = before.Events[:1]
 	failed.State, failed.Opened = record.Failed, nil
 	if got := story1(quiet, before, failed); got != "" {
-		t.Errorf("it says:\n%s", got)
+		t.Errorf("the story is not empty:\n%s", got)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestFailedSecondIsTheSlowest(t *testing.T) {
 	trial.LongestGapAt = nil
 	trial.Timeline[2].P99, trial.Timeline[2].Errors = measure.Figure{}, 44
 	if got := story1(trial); !strings.Contains(got, "in the slowest second, starting at 12:00:04.000, with 44 errors: 12:00:04.1") {
-		t.Errorf("it says:\n%s", got)
+		t.Errorf("the story is:\n%s", got)
 	}
 }
 
@@ -172,15 +172,15 @@ func TestHeldClients(t *testing.T) {
 	trial := eventful()
 	trial.StrandedClients, trial.LongestStrandedNS = 24, 8.5e9
 	if got := story1(trial); !strings.Contains(got, "    "+says) {
-		t.Errorf("it says %s", got)
+		t.Errorf("the story is %s", got)
 	}
 	trial.Events = nil
 	if got := story1(trial); !strings.Contains(got, "  "+says) {
-		t.Errorf("without events it says %s", got)
+		t.Errorf("without events, the story is %s", got)
 	}
 	trial.StrandedClients = 0
 	if got := story1(trial); got != "" {
-		t.Errorf("without any it says %s", got)
+		t.Errorf("without waiting clients, the story is %s", got)
 	}
 }
 
@@ -200,10 +200,10 @@ Bottlenecks
     load generator: it did not run for 200 ms (limit 100 ms); 1 more of this kind
 `
 	if got := textOf(func(to layout) { limitParts(to, []*record.Trial{&slow, &quick}) }); got != want {
-		t.Errorf("it says%s, not%s", got, want)
+		t.Errorf("the text is %s, want %s", got, want)
 	}
 	if got := textOf(func(to layout) { limitParts(to, []*record.Trial{&quick}) }); got != "" {
-		t.Errorf("of nothing it says %s", got)
+		t.Errorf("for a trial without bottlenecks, the text is %s", got)
 	}
 }
 

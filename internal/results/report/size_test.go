@@ -20,7 +20,7 @@ func TestReportStatesWhetherAClusterCanCarryTheLoad(t *testing.T) {
 	} {
 		s := &size.Sized{Load: size.Load{Rate: c.rate}, Curve: &size.CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: 100, UpperPerSecond: c.upper}}}
 		if got := canCarry(s); got != c.want {
-			t.Errorf("%v of 100 to %v a second: %v, not %v", c.rate, c.upper, got, c.want)
+			t.Errorf("rate %v, capacity 100 to %v a second: canCarry returns %v, want %v", c.rate, c.upper, got, c.want)
 		}
 	}
 }

@@ -172,7 +172,7 @@ func TestDbtesterSummaryOfWatchEvents(t *testing.T) {
 	without := names(summaryRows([]*analyze.Dbtester{{Trial: &plain}}))
 	rows := summaryRows([]*analyze.Dbtester{{Trial: &plain}, {Trial: &watched}})
 	if all := names(rows); len(all) != len(without)+7 || !slices.Equal(all[:len(without)], without) {
-		t.Fatalf("the rows are %v and without watchers %v", all, without)
+		t.Fatalf("the rows are %v, and without watchers they are %v", all, without)
 	}
 	for i, want := range []string{"3000.0", "2.0", "2.0", "2.0", "0", "5", "3"} {
 		r := rows[len(without)+i]

@@ -52,7 +52,7 @@ func TestTableOfStoresExplainsWeakerLevels(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "consistency  linearizable reads of zookeeper: sync, then getData, and no quorum read.\n") {
-		t.Errorf("the summary does not say it:\n%s", b.String())
+		t.Errorf("the summary does not state the consistency:\n%s", b.String())
 	}
 }
 

@@ -105,7 +105,7 @@ func TestStreamSendsEverySecondOnce(t *testing.T) {
 						t.Errorf("second %d of phase %s follows second %d", s.Second, s.Phase, n-2)
 					}
 					if s.Phase == "measured" && n != 6 && (s.Ops < 1000 || s.OpsText == "" || !strings.HasSuffix(s.DueText, "/s")) {
-						t.Errorf("the second is %+v", s)
+						t.Errorf("the event of the second is %+v", s)
 					}
 				}
 			}

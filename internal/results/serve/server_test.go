@@ -243,7 +243,7 @@ func TestTokenIsNeeded(t *testing.T) {
 		}
 	}
 	if w := get(t, s, "/runs/a", "Authorization", "Bearer "+token); w.Code != http.StatusOK {
-		t.Errorf("with the token: status %d", w.Code)
+		t.Errorf("a request with the token in its header has the status %d", w.Code)
 	}
 	if w := get(t, s, "/runs/a", "Accept", "text/html"); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/login" {
 		t.Errorf("a browser is redirected to %q with status %d", w.Header().Get("Location"), w.Code)
@@ -258,14 +258,14 @@ func TestTokenIsNeeded(t *testing.T) {
 		return w.Code, response.Cookies()
 	}
 	if status, cookies := login("wrong"); status != http.StatusUnauthorized || len(cookies) > 0 {
-		t.Errorf("a wrong token: status %d, cookies %v", status, cookies)
+		t.Errorf("a login with a wrong token has the status %d and the cookies %v", status, cookies)
 	}
 	_, cookies := login(token)
 	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || strings.Contains(cookies[0].Value, token) {
 		t.Fatalf("the cookies are %v", cookies)
 	}
 	if w := get(t, s, "/runs/a", "Cookie", cookies[0].String()); w.Code != http.StatusOK {
-		t.Errorf("with the cookie: status %d", w.Code)
+		t.Errorf("a request with the cookie has the status %d", w.Code)
 	}
 }
 

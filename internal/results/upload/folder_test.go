@@ -29,7 +29,7 @@ func TestFolder(t *testing.T) {
 	send(t, d, dir, 1)
 	same(t, dir, copied)
 	if string(before) == string(read(t, filepath.Join(copied, manifestName))) {
-		t.Error("the manifest is that of another file")
+		t.Error("the manifest was not changed after a file was changed")
 	}
 
 	// The changed file has the same size, so the upload must compare the contents.
@@ -83,7 +83,7 @@ func TestHostileRunDirectory(t *testing.T) {
 		}
 	}
 	if got := string(read(t, filepath.Join(there, "run", "odd!20!1B!5B31m!0A!20name"))); got != "sent" {
-		t.Errorf("the odd name has %q", got)
+		t.Errorf("the file with the odd name has the content %q", got)
 	}
 	send(t, parse(t, "file://"+there), dir, 0)
 }
@@ -104,7 +104,7 @@ func TestExchangedFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := tree.open(t.Context(), f, func(int) {}); !errors.Is(err, errChanged) {
-			t.Errorf("it is opened: %v", err)
+			t.Errorf("opening a file that became a symbolic link returns %v, want errChanged", err)
 		}
 	}
 }
@@ -165,13 +165,13 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(there, "run", manifestName)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("there is a manifest: %v", err)
+		t.Errorf("after a cancelled upload, reading the manifest returns %v", err)
 	}
 	// A killed upload leaves such a file behind.
 	put(t, there, "run/report.html.18a5b6c7d8e9f0a1.tmp", "half")
 	sent, err := d.Send(t.Context(), dir, Options{})
 	if err != nil || sent.NewFiles < 10 || sent.NewFiles > 15 {
-		t.Errorf("%d sent, %v", sent.NewFiles, err)
+		t.Errorf("%d files were sent; the error is %v", sent.NewFiles, err)
 	}
 	same(t, dir, filepath.Join(there, "run"))
 }

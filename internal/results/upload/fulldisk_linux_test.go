@@ -22,7 +22,7 @@ func TestFullDisk(t *testing.T) {
 	refused(t, parse(t, "file://"+there), dir, "the disk of "+there+" is full")
 	for _, path := range listFiles(t, there) {
 		if strings.HasPrefix(filepath.Base(path), "history") || filepath.Base(path) == manifestName {
-			t.Errorf("%s is there", path)
+			t.Errorf("the destination has the file %s", path)
 		}
 	}
 }

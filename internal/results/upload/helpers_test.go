@@ -68,7 +68,7 @@ func sendAs(t *testing.T, d *Destination, dir string, anew int, o Options) SendR
 		t.Fatal(err)
 	}
 	if sent.NewFiles != anew {
-		t.Errorf("%d files were sent, not %d", sent.NewFiles, anew)
+		t.Errorf("%d new files were sent, want %d", sent.NewFiles, anew)
 	}
 	return sent
 }
@@ -84,7 +84,7 @@ func refused(t *testing.T, d *Destination, dir string, parts ...string) {
 func sentence(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {
-		t.Fatal("there is no error")
+		t.Fatal("the upload returned no error")
 	}
 	for _, p := range parts {
 		if !strings.Contains(err.Error(), p) {
@@ -92,7 +92,7 @@ func sentence(t *testing.T, err error, parts ...string) {
 		}
 	}
 	if strings.ContainsAny(err.Error(), "\n") {
-		t.Errorf("%q is no sentence", err)
+		t.Errorf("the error has more than one line: %q", err)
 	}
 }
 
@@ -118,7 +118,7 @@ func same(t *testing.T, dir, copied string) {
 		t.Errorf("the manifest lists %q, not %q", listed, want)
 	}
 	if is := listFiles(t, copied); !slices.Equal(is, slices.Sorted(slices.Values(append(listed, manifestName)))) {
-		t.Errorf("there are %q", is)
+		t.Errorf("the destination has the files %q", is)
 	}
 }
 

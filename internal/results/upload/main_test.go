@@ -22,6 +22,6 @@ func TestMain(m *testing.M) {
 // linked, because most processes, such as members and load generators, never upload.
 func TestNothingStartsByItself(t *testing.T) {
 	if before != nil {
-		t.Errorf("these run before anything is opened:\n%s", before)
+		t.Errorf("these goroutines run before anything is opened:\n%s", before)
 	}
 }

@@ -48,7 +48,7 @@ func FuzzEscape(f *testing.F) {
 			i += 2
 		}
 		if back.String() != path {
-			t.Errorf("%q becomes %q, which stands for %q", path, name, back.String())
+			t.Errorf("%q is encoded as %q, which decodes as %q", path, name, back.String())
 		}
 	})
 }
@@ -109,7 +109,7 @@ func TestURLs(t *testing.T) {
 		}
 		sentence(t, err, why)
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: the sentence has the secret: %s", text, err)
+			t.Errorf("%s: the error contains the secret: %s", text, err)
 		}
 	}
 }

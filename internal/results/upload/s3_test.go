@@ -95,10 +95,10 @@ func TestS3KilledServer(t *testing.T) {
 	}})
 	sentence(t, err, "no server listens at the address of s3://benchmarks", "connection refused")
 	if there := listFiles(t, copied); len(there) < 10 || len(there) > 40 {
-		t.Errorf("%d files are there", len(there))
+		t.Errorf("the destination has %d files", len(there))
 	}
 	if _, err := os.Stat(filepath.Join(copied, manifestName)); err == nil {
-		t.Error("there is a manifest")
+		t.Error("the failed upload wrote a manifest")
 	}
 	server.Start(t)
 	sent, err := d.Send(t.Context(), dir, Options{})
@@ -172,7 +172,7 @@ func TestGS(t *testing.T) {
 	}
 	send(t, d, dir, 0)
 	if at, err := parse(t, "gs://benchmarks").server(); err != nil || at.String() != "https://storage.googleapis.com" {
-		t.Errorf("without an endpoint it is %v, %v", at, err)
+		t.Errorf("without an endpoint, the server is %v, %v", at, err)
 	}
 }
 

@@ -66,11 +66,11 @@ func TestWrongCountsAreFound(t *testing.T) {
 		}
 		for _, f := range found {
 			if !slices.ContainsFunc(lies, func(l *lie) bool { return l.key == f.key }) {
-				t.Errorf("seed %d: key %d has a reported %s without a lie", seed, f.key, f.kind)
+				t.Errorf("seed %d: key %d has a reported %s, but no response about this key was wrong", seed, f.key, f.kind)
 			}
 		}
 	}
 	if hit < proven/2 || proven == 0 {
-		t.Errorf("of %d lies %d were found", proven, hit)
+		t.Errorf("of %d wrong responses, %d were found", proven, hit)
 	}
 }

@@ -55,7 +55,7 @@ func TestDisagreementIsTheRootCause(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(got.WrongByKind) != 1 || got.WrongByKind[MembersDisagree] != 1 || len(got.Consequences) == 0 {
-			t.Errorf("seed %d: found %v and as consequences %v, not one disagreement alone\n%s", seed, got.WrongByKind, got.Consequences, story(&got.Violations[len(got.Violations)-1]))
+			t.Errorf("seed %d: found %v with the consequences %v, want one disagreement of members\n%s", seed, got.WrongByKind, got.Consequences, story(&got.Violations[len(got.Violations)-1]))
 			continue
 		}
 		v := got.Violations[0]
@@ -65,11 +65,11 @@ func TestDisagreementIsTheRootCause(t *testing.T) {
 		var from, agreed int64
 		why := v.Explanation
 		if _, err := fmt.Sscanf(why, "Members disagree starting at revision %d:", &from); err != nil || from < revision {
-			t.Errorf("seed %d: %q, and the entry skipped was at revision %d", seed, why, revision)
+			t.Errorf("seed %d: the explanation is %q, but the entry was skipped at revision %d", seed, why, revision)
 		}
 		if i := strings.Index(why, "last agreed on revision "); i >= 0 {
 			if _, err := fmt.Sscanf(why[i:], "last agreed on revision %d.", &agreed); err != nil || agreed >= revision {
-				t.Errorf("seed %d: %q, and the entry skipped was at revision %d", seed, why, revision)
+				t.Errorf("seed %d: the explanation is %q, but the entry was skipped at revision %d", seed, why, revision)
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func TestOtherFaultsAreNoDisagreement(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.WrongByKind[MembersDisagree] > 0 || len(got.Consequences) > 0 {
-				t.Errorf("%s, seed %d: %v, and as consequences %v", lies, seed, got.WrongByKind, got.Consequences)
+				t.Errorf("%s, seed %d: found %v with the consequences %v, want no disagreement of members", lies, seed, got.WrongByKind, got.Consequences)
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func TestTwoMembersDisagree(t *testing.T) {
 	at := slices.IndexFunc(found, func(f finding) bool { return f.kind == MembersDisagree })
 	for _, ord := range found[at].ords[:found[at].operationCount] {
 		if o := &m.ops[ord]; o.Member == 0 || o.Written == history.Absent && o.Read == history.Absent {
-			t.Errorf("%+v does not show the version", *o)
+			t.Errorf("the operation %+v does not show the version of the key", *o)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestLeases(t *testing.T) {
 			delay = *r.Leases.ExpiryDelay
 		}
 		if delay.Max < c.late*99e7 || delay.Max > c.late*101e7 || delay.P50 != delay.Max {
-			t.Errorf("%s: it ended %d ns late", name, delay.Max)
+			t.Errorf("%s: the lease ended %d ns late", name, delay.Max)
 		}
 		if c.want.ExpiryDelay = r.Leases.ExpiryDelay; *r.Leases != c.want {
 			t.Errorf("%s: %v, %+v", name, r.WrongByKind, r.Leases)

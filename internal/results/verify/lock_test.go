@@ -168,11 +168,11 @@ func TestLiesOfLocksAreFound(t *testing.T) {
 				found += n
 			}
 			if found != uint64(lies) || found != r.WrongByKind[kind] {
-				t.Fatalf("seed %d, %q: %d lies, and found are %v: %+v", seed, kind, lies, r.WrongByKind, r.Violations)
+				t.Fatalf("seed %d, %q: there are %d wrong responses, but the check found %v: %+v", seed, kind, lies, r.WrongByKind, r.Violations)
 			}
 			var slow uint64
 			if slow = provenSlowly(m.ops); slow != found {
-				t.Fatalf("seed %d, %q: %d holds are wrong by comparing all, and found are %d", seed, kind, slow, found)
+				t.Fatalf("seed %d, %q: the slow comparison found %d wrong holds, but the check found %d", seed, kind, slow, found)
 			}
 		}
 	}

@@ -315,7 +315,7 @@ func TestAgreesWithEtcdsChecker(t *testing.T) {
 			continue
 		}
 		if theirs != (len(r.WrongByKind) == 0) {
-			t.Errorf("seed %d, lie %d: etcd's checker says %v, and ours found %v", seed, lie, found.Linearization.Status, r.WrongByKind)
+			t.Errorf("seed %d, lie %d: etcd's checker returned %v, but our check found %v", seed, lie, found.Linearization.Status, r.WrongByKind)
 			for i := range r.Violations {
 				t.Log(story(&r.Violations[i]))
 			}
@@ -324,11 +324,11 @@ func TestAgreesWithEtcdsChecker(t *testing.T) {
 			wrong[lie]++
 		}
 		if (len(r.WrongByKind) == 0) != explained(t, run.operations().ops) {
-			t.Errorf("seed %d, lie %d: ours found %v, and that an order explains it is %v", seed, lie, r.WrongByKind, len(r.WrongByKind) > 0)
+			t.Errorf("seed %d, lie %d: our check found %v, but a valid order exists: %v", seed, lie, r.WrongByKind, len(r.WrongByKind) > 0)
 		}
 	}
-	t.Logf("violations by lie: %v; in data that is not recorded: %v; etcd's checker did not decide %d of %d histories", wrong, unknown, open, histories)
+	t.Logf("violations by lie: %v; histories whose only violation is in data that is not recorded: %v; etcd's checker did not decide %d of %d histories", wrong, unknown, open, histories)
 	if wrong[etcdHonest]+unknown[etcdHonest] > 0 || len(wrong) == 0 || histories >= 200 && len(wrong) != int(etcdLies)-1 || open > histories/2 {
-		t.Errorf("wrong are, by lie, %v of %d histories, and %d were not decided", wrong, histories, open)
+		t.Errorf("the violations by lie are %v in %d histories, and %d histories were not decided", wrong, histories, open)
 	}
 }

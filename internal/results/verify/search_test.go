@@ -23,12 +23,12 @@ func TestJepsenHistories(t *testing.T) {
 	settle.SkipUnderRace(t)
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/anishathalye/porcupine").Output()
 	if err != nil {
-		t.Skip("the module is not there: ", err)
+		t.Skip("go list did not find the module porcupine: ", err)
 	}
 	root := strings.TrimSpace(string(dir))
 	source, err := os.ReadFile(filepath.Join(root, "porcupine_test.go"))
 	if err != nil {
-		t.Skip("the module has no tests here: ", err)
+		t.Skip("the module porcupine has no tests: ", err)
 	}
 	all := regexp.MustCompile(`checkJepsen\(t, (\d+), (true|false)\)`).FindAllStringSubmatch(string(source), -1)
 	if len(all) < 100 {
@@ -42,7 +42,7 @@ func TestJepsenHistories(t *testing.T) {
 		}
 		want := map[string]porcupine.CheckResult{"true": porcupine.Ok, "false": porcupine.Illegal}[m[2]]
 		if got := findOrder(jepsen(t, string(log)), register(history.Absent), time.Minute); got != want {
-			t.Errorf("history %d is %s, and was decided to be %s", number, want, got)
+			t.Errorf("history %d: want %s, got %s", number, want, got)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 			t.Errorf("seed %d: %v\n%s", seed, r.WrongByKind, story(&r.Violations[0]))
 		}
 		if !strings.Contains(strings.Join(r.Undecided, ""), "returns no revisions") {
-			t.Errorf("seed %d: nothing is said: %v", seed, r.Undecided)
+			t.Errorf("seed %d: the note about missing revisions is absent: %v", seed, r.Undecided)
 		}
 		for _, f := range found {
 			wrong++
@@ -129,7 +129,7 @@ func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 				watchKind = watchKind || l.key == f.key
 			}
 			if !watchKind {
-				t.Errorf("seed %d: key %d is accused, and was not lied about", seed, f.key)
+				t.Errorf("seed %d: key %d has a violation, but no response about this key was wrong", seed, f.key)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func TestDataBeforeHistoryAreNotNamed(t *testing.T) {
 	k.add(4, &history.Op{Kind: kv.Put, Written: 5})
 	k.add(9, &history.Op{Kind: kv.Exists, Outcome: kv.Miss, Final: true, Invoked: 10, Done: 20})
 	if got := findOrder(k.operations(), register(history.UnknownValue), time.Second); got != porcupine.Illegal {
-		t.Fatalf("it is %v", got)
+		t.Fatalf("findOrder returns %v", got)
 	}
 	if f := k.finding(1); f.operationCount != 2 || f.ords != [3]uint32{4, 9} {
 		t.Errorf("named are %d of %v", f.operationCount, f.ords)

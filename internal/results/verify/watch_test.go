@@ -117,7 +117,7 @@ func TestWatchEventsAreCounted(t *testing.T) {
 	m := line(began(1, 1, 10), began(2, 1, 10), put(11, 1), happened(1, 11, 1), reached(1, 11), resumed(1, 1, 12), watching(2, history.WatchEnded, history.Op{}))
 	r, _ := checked(t, m, Options{})
 	if want := (record.WatchVerification{Watchers: 2, Events: 1, Progress: 1, Resumed: 1, Ended: 1}); r.Watches == nil || *r.Watches != want || r.Operations != 1 || r.VerifiedOperations != 1 {
-		t.Errorf("%+v of %d operations", r.Watches, r.Operations)
+		t.Errorf("the counts are %+v for %d operations", r.Watches, r.Operations)
 	}
 	if text, _ := describe(&m.ops[3], false); text != "Watcher 1, 4.500000 s: key 0 got value #1 at revision 11." {
 		t.Error(text)
@@ -320,7 +320,7 @@ func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 		}
 	}
 	if events == 0 {
-		t.Error("there were no events")
+		t.Error("no history has watch events")
 	}
 }
 

@@ -96,7 +96,7 @@ func TestCorrectStoresWithoutRevisionsCauseNoFindings(t *testing.T) {
 		}
 	}
 	if behind == 0 {
-		t.Error("no read was old")
+		t.Error("no history has stale reads")
 	}
 }
 
@@ -120,13 +120,13 @@ func TestLiesAreFoundInTime(t *testing.T) {
 			}
 			for _, f := range found {
 				if !slices.ContainsFunc(lies, func(l *lie) bool { return l.key == f.key }) {
-					t.Errorf("%s, seed %d: key %d has a reported %s without a lie", kind, seed, f.key, f.kind)
+					t.Errorf("%s, seed %d: key %d has a reported %s, but no response about this key was wrong", kind, seed, f.key, f.kind)
 				}
 			}
 		}
-		t.Logf("%s: %d of %d were found", kind, hit, proven)
+		t.Logf("%s: %d of %d wrong responses were found", kind, hit, proven)
 		if hit == 0 {
-			t.Errorf("of %d lies of the kind %s none was found", proven, kind)
+			t.Errorf("of %d wrong responses of the kind %s, none was found", proven, kind)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func figureAgrees(t *testing.T, f *formats, r *analyze.Row, row int) {
 			inText["compare"] = f.compare
 			compared := comparison.Comparisons[0].Rows[row]["operations_per_second"].(map[string]any)
 			if compared["now"] != v.Number || compared["baseline"] != v.Number {
-				t.Errorf("%s: compare has %v, and the report %v", r.First().Name, compared, v)
+				t.Errorf("%s: compare prints %v, and the report prints %v", r.First().Name, compared, v)
 			}
 		} else {
 			key = "p99_median_ns"
@@ -137,11 +137,11 @@ func figureAgrees(t *testing.T, f *formats, r *analyze.Row, row int) {
 			}
 		}
 		if got := object.Certainty[row][key]; got != analyze.FileNumber(v) {
-			t.Errorf("%s: %s is %v in JSON, and %v", r.First().Name, key, got, v)
+			t.Errorf("%s: %s is %v in the JSON output, and %v in the report", r.First().Name, key, got, v)
 		}
 		for _, cells := range table[1:] {
 			if got, _ := strconv.ParseFloat(cells[slices.Index(table[0], key)], 64); cells[slices.Index(table[0], "name")] == r.First().Name && got != analyze.FileNumber(v) {
-				t.Errorf("%s: %s is %v in CSV, and %v", r.First().Name, key, got, v)
+				t.Errorf("%s: %s is %v in the CSV output, and %v in the report", r.First().Name, key, got, v)
 			}
 		}
 		if sure, ok := analyze.CertaintyOf(r, &figure); ok && !sure.RunTooShort && !(sure.Low.Number <= v.Number && (sure.High.Failed || v.Number <= sure.High.Number)) {
@@ -170,7 +170,7 @@ func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
 	v, _ := r.Figure(&ops)
 	slices.Sort(each)
 	if len(each) != len(r.ComparableTrials()) || len(each) > 0 && each[(len(each)-1)/2] != v.Number {
-		t.Errorf("%s: gobench has %v, and the report %v", r.First().Name, each, v)
+		t.Errorf("%s: gobench prints %v, and the report prints %v", r.First().Name, each, v)
 	}
 }
 

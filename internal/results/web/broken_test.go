@@ -32,7 +32,7 @@ func TestPageHasFaults(t *testing.T) {
 			}
 		}
 		if strings.Contains(page, "NaN") || strings.Contains(page, "Inf") || strings.Contains(page, "<b>1s") {
-			t.Errorf("%s: the page has what is no number, or a tag", name)
+			t.Errorf("%s: the page contains NaN, Inf or an unescaped tag", name)
 		}
 		if name == "outages" && !strings.Contains(page, "no operation completed for 1.5 s; the longest gap before the fault was 4 ms") {
 			t.Error("the answer does not say what the fault broke")
@@ -46,7 +46,7 @@ func TestPageHasFaults(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("%s: no file has the outages", name)
+			t.Errorf("%s: no chart file shows the outages", name)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestCheckedAnswersAreOnThePage(t *testing.T) {
 	files, _ := Charts(run, nil, AllCharts)
 	at := slices.IndexFunc(files, func(f File) bool { return strings.HasSuffix(f.Name, "-violation-1") })
 	if at < 0 || !strings.Contains(files[at].Text, `class="none mark" d="M666.667 58h133.333"`) {
-		t.Fatal("no file has the wrong answer at its place")
+		t.Fatal("no chart file shows the wrong response at its place")
 	}
 	for _, dark := range []bool{false, true} {
 		must(t, files[at].PNG(dark)(&b))
@@ -84,6 +84,6 @@ func TestCheckedAnswersAreOnThePage(t *testing.T) {
 	b.Reset()
 	must(t, HTML(&b, run, nil))
 	if page := b.String(); strings.Contains(page, "NaN") || strings.Contains(page, "Inf") || len(page) > 1<<20 {
-		t.Error("a violation that cannot be is drawn with what is no number, or without end")
+		t.Error("the page of an impossible violation contains NaN or Inf, or is larger than 1 MiB")
 	}
 }

@@ -104,26 +104,26 @@ func TestBrowserShowsValuesInAllCharts(t *testing.T) {
 		{"t1-1-throughput", 1, "2,000/s"}, {"t1-1-latency", 1, "800 ms"}, {"t1-1-latency", 2, "800 ms"}, {"t1-1-in-flight", 1, "7"}, {"t1-1-lateness", 1, "20.0 µs"},
 	} {
 		if got := b.legend(c.figure, c.entry); got != c.want {
-			t.Errorf("%s says %q and not %q", c.figure, got, c.want)
+			t.Errorf("the legend of %s shows %q, want %q", c.figure, got, c.want)
 		}
 	}
 	if got := b.Text("#t1-1-heat-map .readout"); got != "4 s: 2,000" {
-		t.Errorf("the heat map says %q", got)
+		t.Errorf("the heat map's readout is %q", got)
 	}
 	if got := b.legend("t2-1-latency", 1); got != "" {
-		t.Errorf("another trial says %q", got)
+		t.Errorf("the legend of another trial shows %q", got)
 	}
 	b.hover("t1-1-latency", (6.5+2)/14, 0.5)
 	if got := b.legend("t1-1-latency", 3); got != "50.0 ms" && got != "50.1 ms" {
-		t.Errorf("the slowest of second 6 is said to be %q", got)
+		t.Errorf("the legend shows %q for the slowest operation of second 6", got)
 	}
 	b.hover("percentiles-open", 0.6, 0.5)
 	if got := b.Text("#percentiles-open .readout"); !strings.HasPrefix(got, "p99.") {
-		t.Errorf("the percentile chart says %q", got)
+		t.Errorf("the readout of the percentile chart is %q", got)
 	}
 	b.hover("t1-1-heat-map", (4.5+2)/14, 0.01)
 	if got := b.Text("#t1-1-heat-map .readout"); !strings.HasSuffix(got, ": 2,000") || !strings.Contains(got, " ms to ") {
-		t.Errorf("the cell says %q", got)
+		t.Errorf("the readout of the cell is %q", got)
 	}
 	b.atPeace()
 }
@@ -145,18 +145,18 @@ func TestBrowserZoomsAllChartsOfATrial(t *testing.T) {
 		}
 	}
 	if b.viewBox("t2-1-latency") != whole {
-		t.Error("the other trial is zoomed too")
+		t.Error("the charts of the other trial are zoomed, too")
 	}
 	if got := b.Text("#t1-1-latency g.x text:last-child"); got != "7 s" && got != "6 s" { // the range ends at the pixel that is nearest to 7 s
 		t.Errorf("the last tick is %q", got)
 	}
 	b.hover("t1-1-throughput", 0.3, 0.5) // 4.2 s
 	if got := b.legend("t1-1-latency", 1); got != "800 ms" {
-		t.Errorf("zoomed, second 4 is said to take %q", got)
+		t.Errorf("in the zoomed chart, the legend shows %q for second 4", got)
 	}
 	b.Do(chromedp.Click(chromedp.CSS("#t1-1 button.back")))
 	if b.viewBox("t1-1-latency") != whole {
-		t.Error("it does not go back to the whole trial")
+		t.Error("the button does not restore the whole trial")
 	}
 	b.atPeace()
 }
@@ -168,16 +168,16 @@ func TestBrowserSwitchesSeriesOff(t *testing.T) {
 		return browser.Value[string](b.Browser, `getComputedStyle(document.querySelectorAll("#t1-1-latency path.l.s1")[1]).display`) == "none"
 	}
 	if hidden() {
-		t.Fatal("a series is off from the start")
+		t.Fatal("the series is hidden before any click")
 	}
 	entry := chromedp.CSS("#t1-1-latency .legend li:nth-child(2)")
 	b.Do(chromedp.Click(entry))
 	if !hidden() || browser.Value[string](b.Browser, `document.querySelector("#t1-1-latency .legend li:nth-child(2)").getAttribute("aria-pressed")`) != "false" {
-		t.Error("the series is still there")
+		t.Error("the series is not hidden after a click on its legend entry")
 	}
 	b.Do(chromedp.Focus(entry), chromedp.KeyEvent(kb.Enter))
 	if hidden() {
-		t.Error("the series does not come back by the keyboard")
+		t.Error("the Enter key does not show the series again")
 	}
 	b.atPeace()
 }
@@ -190,15 +190,15 @@ func TestBrowserByKeyboard(t *testing.T) {
 		b.Do(chromedp.KeyEvent(kb.ArrowRight))
 	}
 	if got := b.legend("t1-1-latency", 1); got != "800 ms" {
-		t.Errorf("six steps from the start, p50 is %q", got)
+		t.Errorf("six steps from the start, the legend shows %q for p50", got)
 	}
 	b.Do(chromedp.KeyEvent("+"))
 	if b.viewBox("t1-1-latency") == whole {
-		t.Error("plus does not zoom")
+		t.Error("the plus key does not zoom the charts")
 	}
 	b.Do(chromedp.KeyEvent(kb.Escape))
 	if b.viewBox("t1-1-latency") != whole || b.legend("t1-1-latency", 1) != "" {
-		t.Error("escape does not go back")
+		t.Error("the Escape key does not restore the whole trial")
 	}
 	b.atPeace()
 }
@@ -212,7 +212,7 @@ func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 		return browser.Value[string](b.Browser, `getComputedStyle(document.body).backgroundColor`)
 	}
 	if got := paper(); got != "rgb(255, 255, 255)" {
-		t.Errorf("by day the page is %s", got)
+		t.Errorf("in the light theme, the background is %s", got)
 	}
 	media := func(kind, theme string) {
 		_, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind,
@@ -221,26 +221,26 @@ func TestBrowserThemesPrintAndNoScript(t *testing.T) {
 	}
 	media("", "dark")
 	if got := paper(); got != "rgb(20, 23, 26)" {
-		t.Errorf("in the dark the page is %s", got)
+		t.Errorf("in the dark theme, the background is %s", got)
 	}
 	media("print", "dark")
 	if got := paper(); got != "rgb(255, 255, 255)" {
-		t.Errorf("printed the page is %s", got)
+		t.Errorf("in print, the background is %s", got)
 	}
 	media("", "light")
 	pdf, err := chromedp.Call(b.Ctx, printing.PrintToPDF, printing.PrintToPDFParams{})
 	must(t, err)
 	if len(pdf.Data) < 20_000 {
-		t.Errorf("printed it has %d bytes", len(pdf.Data))
+		t.Errorf("the printed PDF has %d bytes", len(pdf.Data))
 	}
 	_, err = chromedp.Call(b.Ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	must(t, err)
 	b.Do(chromedp.Navigate("file://" + path))
 	if browser.Value[bool](b.Browser, `document.documentElement.classList.contains("scripted")`) {
-		t.Fatal("scripts run")
+		t.Fatal("scripts run although they are disabled")
 	}
 	if n := browser.Value[float64](b.Browser, `[...document.querySelectorAll("svg.chart")].filter(c => c.getBoundingClientRect().height > 50).length`); n < 6 {
-		t.Errorf("without scripts %v charts are there", n)
+		t.Errorf("without scripts, the page shows %v charts", n)
 	}
 	b.CheckErrors()
 	if n := b.CheckRequests("file://"); n != 2 { // the page was opened twice
@@ -255,23 +255,23 @@ func TestBrowserOnASmallScreen(t *testing.T) {
 	b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), chromedp.Reload())
 	b.unfold("t1-1")
 	if got := browser.Value[float64](b.Browser, `document.documentElement.scrollWidth`); got > 390 {
-		t.Errorf("the page is %v wide", got)
+		t.Errorf("the page is %v px wide", got)
 	}
 	if got := browser.Value[string](b.Browser, `[...document.querySelectorAll("body *")].filter(e => {
 		const r = e.getBoundingClientRect();
 		return r.width > 0 && (r.right > 391 || r.left < -1) && !e.closest(".wide, pre");
 	}).map(e => e.outerHTML.slice(0, 80)).join("\n")`); got != "" {
-		t.Errorf("the screen cuts off:\n%s", got)
+		t.Errorf("these elements extend beyond the screen:\n%s", got)
 	}
 	if got := browser.Value[float64](b.Browser, `Math.max(...[...document.querySelectorAll(".wide th:first-child")].map(e => e.getBoundingClientRect().width))`); got > 130 {
-		t.Errorf("a table's first column is %v wide", got)
+		t.Errorf("the first column of a table is %v px wide", got)
 	}
 	if got := browser.Value[float64](b.Browser, `(() => {
 		const box = [...document.querySelectorAll(".wide")].find(e => e.scrollWidth > e.clientWidth);
 		box.scrollLeft = box.scrollWidth;
 		return box.querySelector("td").getBoundingClientRect().left - box.getBoundingClientRect().left;
 	})()`); got < 0 || got > 1 {
-		t.Errorf("a scrolled table's first column is at %v", got)
+		t.Errorf("in a scrolled table, the first column is at %v px", got)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestBrowserFoldsTrials(t *testing.T) {
 	settle.Eventually(t, "the link unfolds its trial", func() bool { return browser.Value[bool](b.Browser, `document.getElementById("t7-1").open`) })
 	browser.Value[bool](b.Browser, `window.dispatchEvent(new Event("beforeprint"))`)
 	if got := unfolded(); got != 15 {
-		t.Errorf("a printed page has %v trials", got)
+		t.Errorf("before printing, %v trials are unfolded, want 15", got)
 	}
 	browser.Value[bool](b.Browser, `window.dispatchEvent(new Event("afterprint"))`)
 	if got := unfolded(); got != 1 {
@@ -306,10 +306,10 @@ func TestBrowserShowsHostileTextAsText(t *testing.T) {
 	const evil = `</title></script><script>document.body.dataset.evil=1</script><img src=http://127.0.0.1:9/x onerror="document.body.dataset.evil=2">`
 	b := browse(t, written(t, made{name: "evil", seconds: 6, trials: 1, hostile: evil}.record(t)))
 	if got := browser.Value[string](b.Browser, `document.body.dataset.evil || ""`); got != "" {
-		t.Errorf("the text %s was run", got)
+		t.Errorf("the page ran a script from the hostile text, which set %s", got)
 	}
 	if !strings.Contains(b.Text("h1"), "<script>") {
-		t.Errorf("the name is shown as %q", b.Text("h1"))
+		t.Errorf("the heading shows the name as %q", b.Text("h1"))
 	}
 	b.atPeace()
 }

@@ -33,12 +33,12 @@ func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 			want = "at least 20"
 		}
 		if !strings.Contains(answer, want) || !strings.Contains(answer, `href="#capacity-found"`) || strings.Contains(answer, "was run once") || strings.Contains(answer, "<b>put-1</b>") {
-			t.Errorf("it answers %s", answer)
+			t.Errorf("the answer is %s", answer)
 		}
 		files, _ := Charts(run, nil, AllCharts)
 		i := slices.IndexFunc(files, func(f File) bool { return f.Name == capacityChart })
 		if i < 0 || !strings.Contains(files[i].Text, `class="band"`) || !strings.Contains(files[i].Text, ">p50</text>") {
-			t.Fatalf("no picture with the interval among %d", len(files))
+			t.Fatalf("none of the %d charts shows the interval", len(files))
 		}
 		if err := files[i].chart.PNG(io.Discard, files[i].subject, chart.Pixels{Scale: 0.25}); err != nil {
 			t.Error(err)

@@ -49,7 +49,7 @@ func TestChartsAsPNG(t *testing.T) {
 	// each second is 80 wide.
 	second := func(s float64) int { return int(2 * (84 + 80*(s+2))) }
 	if c := colorAt(pictures["throughput"], second(-1), 2*60); c.R > 245 || c.R < 230 {
-		t.Errorf("the warm-up is not shaded but %v", c)
+		t.Errorf("the background of the warm-up has the colour %v, want a shade", c)
 	}
 	// The vertical axis is logarithmic from 1 ms to 1 s. In SVG pixels, it starts at 44 and is 150
 	// high. All operations in second 4 took 800 ms. In the seconds before, 99 % of the operations
@@ -57,7 +57,7 @@ func TestChartsAsPNG(t *testing.T) {
 	p99 := color.NRGBA{0xd5, 0x5e, 0x00, 255}
 	latency := pictures["latency"]
 	if y := countColor(latency, second(2.5), p99); y < 2*(44+145) {
-		t.Errorf("p99 of 1 ms is drawn at %d", y)
+		t.Errorf("a p99 of 1 ms is drawn at the height %d, want the lower end of the axis", y)
 	}
 	slow := false // the lines of p50, p99 and max meet there; the last one is on top
 	for y := 2 * 44; y < 2*(44+20); y++ {
@@ -66,10 +66,10 @@ func TestChartsAsPNG(t *testing.T) {
 		}
 	}
 	if !slow {
-		t.Error("800 ms are not drawn near the top")
+		t.Error("no line is drawn at 800 ms, near the top of the chart")
 	}
 	if c := colorAt(pictures["heat-map"], second(4.5), 2*(44+3)); c.B <= c.R || c.R > 100 {
-		t.Errorf("the cell of 2,000 slow operations is %v", c)
+		t.Errorf("the heat map's cell of 2,000 slow operations has the colour %v", c)
 	}
 }
 

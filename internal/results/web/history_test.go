@@ -67,7 +67,7 @@ func TestBrowserShowsHistory(t *testing.T) {
 	}
 	must(t, json.Unmarshal(object.Bytes(), &all))
 	if strings.Contains(page.String(), "<script") || strings.Contains(page.String(), "<b>\n") {
-		t.Error("the page has a script, or a label has become an element")
+		t.Error("the page has a script, or a label was inserted as an element")
 	}
 	b := browse(t, writtenText(t, page.String()))
 	change := all.Series[0].Changes[0]
@@ -80,7 +80,7 @@ func TestBrowserShowsHistory(t *testing.T) {
 			t.Errorf("run %d: the table says %q, and the JSON output says %q", i, got, want)
 		}
 		if got := browser.Value[string](b.Browser, `document.querySelectorAll("#series-1 path.dot title")[%d].textContent`, i); !strings.Contains(got, want) {
-			t.Errorf("run %d: the tooltip is %q, and the value is %q", i, got, want)
+			t.Errorf("run %d: the tooltip is %q, want one that contains the value %q", i, got, want)
 		}
 	}
 	if got := browser.Value[string](b.Browser, `document.querySelector("#series-1 path.change").getAttribute("class") + document.querySelector("#series-1 path.change").getAttribute("d")`); got != "worse changeM12 0V190" {

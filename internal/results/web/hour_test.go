@@ -20,10 +20,10 @@ func TestPageOfALongRun(t *testing.T) {
 	run := opened(t, dir)
 	text := pageOfRun(t, run)
 	if !strings.Contains(text, "Each column is ") || !strings.Contains(text, `id="t1-1-latency"`) {
-		t.Error("it has no charts of several seconds a column")
+		t.Error("the page has no charts with columns of several seconds")
 	}
 	if n := strings.Count(text, "<"); n > 20_000 {
-		t.Errorf("it has %d tags", n)
+		t.Errorf("the page has %d tags, want at most 20,000", n)
 	}
 	charts, problems := Charts(run, nil, AllCharts)
 	if len(problems) > 0 {
@@ -43,7 +43,7 @@ func TestPageOfALongRun(t *testing.T) {
 	}
 	low, high = extremes(over, "throughput", "completed")
 	if low != 0 || high < float64(hour.PerSecond) {
-		t.Errorf("the chart goes from %v to %v, and one second had nothing", low, high)
+		t.Errorf("the throughput chart goes from %v to %v, want 0 as its minimum, because one second had no operations", low, high)
 	}
 	whole := run.Trials[0].SuccessResponseTime
 	if curve := over.Curves[0].Points; curve[len(curve)-1].Nanoseconds < whole.Max.NS {

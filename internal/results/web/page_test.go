@@ -160,7 +160,7 @@ func pageOfRun(t testing.TB, run *record.Run) string {
 func checkPage(t testing.TB, text string) {
 	t.Helper()
 	if len(text) > 2<<20 {
-		t.Errorf("it has %d bytes", len(text))
+		t.Errorf("the page has %d bytes, want at most 2 MiB", len(text))
 	}
 	root, err := html.Parse(strings.NewReader(text))
 	must(t, err)
@@ -170,14 +170,14 @@ func checkPage(t testing.TB, text string) {
 		if n.Type == html.ElementNode {
 			switch n.Data {
 			case "img", "iframe", "object", "embed", "link", "base", "form", "input", "foreignobject", "image", "use":
-				t.Errorf("it has the element %s", n.Data)
+				t.Errorf("the page has the element %s", n.Data)
 			}
 			kind := ""
 			for _, a := range n.Attr {
 				switch {
 				case a.Key == "id":
 					if ids[a.Val] {
-						t.Errorf("two elements are called %s", a.Val)
+						t.Errorf("two elements have the ID %s", a.Val)
 					}
 					ids[a.Val] = true
 				case a.Key == "href":
@@ -199,11 +199,11 @@ func checkPage(t testing.TB, text string) {
 	walk(root)
 	for _, l := range links {
 		if !strings.HasPrefix(l, "#") || !ids[l[1:]] {
-			t.Errorf("the link %q leads nowhere", l)
+			t.Errorf("the link %q has no target on the page", l)
 		}
 	}
 	if scripts != 1 {
-		t.Errorf("it has %d scripts", scripts)
+		t.Errorf("the page has %d scripts, want 1", scripts)
 	}
 	for rest := text; ; {
 		_, after, ok := strings.Cut(rest, `<svg class="chart"`)
@@ -212,7 +212,7 @@ func checkPage(t testing.TB, text string) {
 		}
 		picture, end, ok := strings.Cut(after, "</div>")
 		if !ok {
-			t.Fatal("a chart has no end")
+			t.Fatal("a chart's element has no end tag")
 		}
 		rest = end
 		wellFormed(t, `<svg class="chart"`+picture)
@@ -250,7 +250,7 @@ func TestPageHasAllParts(t *testing.T) {
 		`<title>3.8 s: m2 synced its log slowly (700 ms)</title>`, `class="warmup" x="-2" width="2"`, `<h2>Conditions</h2>`,
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("it lacks %s", want)
+			t.Errorf("the page lacks %s", want)
 		}
 	}
 }
@@ -261,13 +261,13 @@ func TestHostileTextStaysText(t *testing.T) {
 	dir := made{name: "evil", seconds: 5, trials: 1, hostile: evil}.record(t)
 	text := pageText0(t, dir)
 	if strings.Contains(text, "<img") || strings.Contains(text, "<script>alert") || strings.Contains(text, "<svg onload") {
-		t.Error("a text has become an element")
+		t.Error("text from the run directory was inserted as an element")
 	}
 	charts, _ := Charts(opened(t, dir), nil, AllCharts)
 	for _, c := range charts {
 		wellFormed(t, c.Text)
 		if strings.Contains(c.Text, "<img") || strings.Contains(c.Text, "<script") || strings.ContainsAny(c.Name, `/\<>"' `) {
-			t.Errorf("the chart %q has a text that is an element", c.Name)
+			t.Errorf("the chart %q contains text that was inserted as an element", c.Name)
 		}
 	}
 }
@@ -291,7 +291,7 @@ func TestReportsOfUnusualRuns(t *testing.T) {
 			dir := c.record(t)
 			text := pageText0(t, dir)
 			if !strings.Contains(text, c.want) {
-				t.Errorf("it lacks %s:\n%.3000s", c.want, text)
+				t.Errorf("the page lacks %s:\n%.3000s", c.want, text)
 			}
 			charts, _ := Charts(opened(t, dir), nil, AllCharts)
 			for _, f := range charts {
@@ -316,7 +316,7 @@ func TestTruncatedLogIsReported(t *testing.T) {
 		t.Error("the page does not say that the log is damaged")
 	}
 	if _, problems := Charts(opened(t, dir), nil, AllCharts); len(problems) != 1 || !strings.Contains(problems[0], "are incomplete: ") {
-		t.Errorf("of the charts as files it says %q", problems)
+		t.Errorf("the problems of the chart files are %q", problems)
 	}
 }
 
@@ -326,7 +326,7 @@ func TestErrorsWithoutKinds(t *testing.T) {
 	run := opened(t, dir)
 	run.Trials[0].ErrorsByKind = nil
 	if text := pageOfRun(t, run); !strings.Contains(text, "12,000 of 12,000 due operations failed.") {
-		t.Errorf("it says %.3000s", text)
+		t.Errorf("the page does not state that all operations failed: %.3000s", text)
 	}
 }
 
@@ -335,16 +335,16 @@ func TestErrorsWithoutKinds(t *testing.T) {
 func TestUnknownFiguresAreOmitted(t *testing.T) {
 	settle.SkipUnderRace(t)
 	if text := pageText0(t, made{name: "short", seconds: 1, trials: 1, failing: true}.record(t)); strings.Contains(text, "No second was far worse") {
-		t.Error("one second is said to be no worse than the others")
+		t.Error("the page compares the only second with other seconds")
 	}
 	dir := made{name: "steady", seconds: 12, trials: 1, open: true}.record(t)
 	run := opened(t, dir)
 	if text := pageOfRun(t, run); !strings.Contains(text, "No measured figure") {
-		t.Errorf("a trial without limits is not said to have none")
+		t.Errorf("the page does not state that the trial reached no limit")
 	}
 	run.Trials[0].TermChanges = 1
 	if text := pageOfRun(t, run); strings.Contains(text, "No measured figure") {
-		t.Error("a trial with a leader change is said to have reached nothing")
+		t.Error("the page states that a trial with a leader change reached no limit")
 	}
 }
 
@@ -362,7 +362,7 @@ func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 	}
 	text := pageOfRun(t, run)
 	if strings.Contains(text, "the median of") || !strings.Contains(text, "was run once") || !strings.Contains(text, "<b>put</b> 60,000 of 60,000 due operations failed (timeout) in all 6 repeats.") {
-		t.Errorf("it says %.4000s", text)
+		t.Errorf("the answer about repeats whose operations all failed is wrong: %.4000s", text)
 	}
 }
 
@@ -386,7 +386,7 @@ func TestLargeChartsAreCut(t *testing.T) {
 	}
 	pageOfRun(t, run)
 	if files, _ := Charts(run, nil, AllCharts); !slices.ContainsFunc(files, func(f File) bool { return strings.HasPrefix(f.Name, "trial-16-") }) {
-		t.Error("the last trial has no charts as files")
+		t.Error("no chart file belongs to the last trial")
 	}
 }
 
@@ -416,7 +416,7 @@ func TestPageOfManyTrials(t *testing.T) {
 	must(t, HTML(&b, run, nil))
 	checkPage(t, b.String())
 	if !strings.Contains(b.String(), "Trials with charts on this page: 1 of 10,001.") || !strings.Contains(b.String(), "Only the first 400 of 10,001 rows are shown") {
-		t.Error("it does not say what it leaves out")
+		t.Error("the page does not state which trials and rows it omits")
 	}
 }
 
@@ -440,7 +440,7 @@ func TestAnswerHasIntervals(t *testing.T) {
 		}
 		text := pageOfRun(t, run)
 		if has := strings.Contains(text, "95 % CI"); has != (c.want != "") || !strings.Contains(text, c.want) {
-			t.Errorf("%d s, %d repeats: it has an interval: %v, and should have %q", c.seconds, c.repeats, has, c.want)
+			t.Errorf("%d s, %d repeats: the page has an interval: %v; want an interval with %q", c.seconds, c.repeats, has, c.want)
 		}
 	}
 }
@@ -455,7 +455,7 @@ func TestTableHasFootnotesAndCosts(t *testing.T) {
 	text := pageOfRun(t, run)
 	for _, want := range []string{"linearizable¹", "¹ linearizable reads of etcd: sync, then getData.", "disk/user", "8.9", "Costs of the store (CPU, RSS, disk) are sums over all members."} {
 		if !strings.Contains(text, want) {
-			t.Errorf("there is no %q", want)
+			t.Errorf("the page lacks %q", want)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func TestRepeatsAreChosenInTurn(t *testing.T) {
 	run := repeated(t, "turn", 3, 15)
 	shown := chooseTrials(run)
 	if len(shown.rows) != 15 || len(shown.trials) != maxTrials {
-		t.Fatalf("%d trials and %d repeats have charts", len(shown.rows), len(shown.trials))
+		t.Fatalf("the page has the charts of %d trials and %d repeats", len(shown.rows), len(shown.trials))
 	}
 	own := map[int]int{}
 	for _, one := range shown.trials {
@@ -132,16 +132,16 @@ func TestRepeatsAreChosenInTurn(t *testing.T) {
 	}
 	for _, r := range analyze.Rows(run) {
 		if n := own[r.First().Number]; n < 1 || n > 2 {
-			t.Errorf("%d repeats of trial %d have charts", n, r.First().Number)
+			t.Errorf("the page has the charts of %d repeats of trial %d, want 1 or 2", n, r.First().Number)
 		}
 	}
 	for shown.shrink() {
 		if len(shown.rows) < 15 && len(shown.trials) > 0 {
-			t.Fatal("a trial loses its charts before the repeats do")
+			t.Fatal("shrink removes the charts of a trial before those of all repeats")
 		}
 	}
 	if len(shown.rows) > 0 {
-		t.Errorf("%d trials are left", len(shown.rows))
+		t.Errorf("%d trials still have charts", len(shown.rows))
 	}
 }
 
@@ -191,7 +191,7 @@ func TestMainChartsHaveFigures(t *testing.T) {
 	failed, complete := &record.Trial{State: record.Failed}, &record.Trial{State: record.Complete}
 	r := drawnRow{repeats: []drawnTrial{{trial: failed}, {trial: complete}}}
 	if d := r.chooseCharts(); d == nil || d.trial != complete {
-		t.Errorf("the charts are those of %+v", d)
+		t.Errorf("chooseCharts returns %+v, want the complete repeat", d)
 	}
 	r.repeats = r.repeats[:1]
 	if d := r.chooseCharts(); d == nil || d.trial != failed {

@@ -69,7 +69,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 		}
 	}
 	if text := pageText0(t, made{name: "one", seconds: 3, trials: 2}.record(t)); strings.Contains(text, "together") {
-		t.Error("one store is together with itself")
+		t.Error("the trials of a single store are drawn together")
 	}
 }
 
@@ -110,10 +110,10 @@ func TestAnswerListsSharedLimitsOnce(t *testing.T) {
 	run := ladderOf(t, "limits", 5)
 	text := pageOfRun(t, run)
 	if n := strings.Count(text, "limited by member pauses"); n != 1 {
-		t.Errorf("it is said %d times", n)
+		t.Errorf("the page states the shared limit %d times, want once", n)
 	}
 	if !strings.Contains(text, "all trials</b> were limited by member pauses: members waited") {
-		t.Errorf("it is not said of all: %s", text[strings.Index(text, "<h2>Answer"):strings.Index(text, "<h2>Table")])
+		t.Errorf("the answer does not state that all trials share the limit: %s", text[strings.Index(text, "<h2>Answer"):strings.Index(text, "<h2>Table")])
 	}
 }
 
@@ -126,7 +126,7 @@ func TestBrowserShowsStoresTogether(t *testing.T) {
 	} {
 		for entry := range 3 {
 			if got := b.legend(c.figure, entry+1); got != c.want {
-				t.Errorf("%s says %q of the store %d, and not %q", c.figure, got, entry, c.want)
+				t.Errorf("the legend of %s shows %q for the store %d, want %q", c.figure, got, entry, c.want)
 			}
 		}
 	}
@@ -134,18 +134,18 @@ func TestBrowserShowsStoresTogether(t *testing.T) {
 		t.Errorf("the time is %q", got)
 	}
 	if got := b.legend("together-put-writes-by-writes-mean", 1); got != "" {
-		t.Errorf("the charts by writes say %q of a time", got)
+		t.Errorf("the legend of the charts by writes shows %q for a point in time", got)
 	}
 	b.hover("together-put-writes-by-writes-p99", 9000.0/24000, 0.5) // second 4 begins with write 8,000
 	if got := b.legend("together-put-writes-by-writes-mean", 2); got != "800 ms" {
-		t.Errorf("write 9,000 is said to take %q", got)
+		t.Errorf("the legend shows %q for write 9,000", got)
 	}
 	if got := b.Text("#together-put-writes-by-writes-memory .readout"); !strings.HasPrefix(got, "9,000 to 9,100 writes") {
 		t.Errorf("the place is %q", got)
 	}
 	b.Click("#together-put-time-memory .legend li:nth-child(1)")
 	if got := browser.Value[string](b.Browser, `getComputedStyle(document.querySelector("#together-put-time-memory path.s0.between")).display`); got != "none" {
-		t.Errorf("a store that is switched off has the display %q", got)
+		t.Errorf("after a click on its legend entry, a store's band has the display %q", got)
 	}
 	b.atPeace()
 }
@@ -157,11 +157,11 @@ func TestBrowserShowsSteps(t *testing.T) {
 	spot := browser.Value[[]float64](b.Browser, `(() => { const s = JSON.parse(document.querySelector("#scaling-closed script").textContent)[0][2]; return [s.x, s.y]; })()`)
 	b.hover("scaling-closed", spot[0]+0.01, spot[1]+0.01)
 	if got := b.Text("#scaling-closed .readout"); !strings.Contains(got, ", 16 clients: ") || !strings.Contains(got, "/s, p50 1.00 ms") {
-		t.Errorf("the third step says %q", got)
+		t.Errorf("the readout of the third step is %q", got)
 	}
 	b.Click("#steps-closed .legend li:nth-child(1)")
 	if n := browser.Value[float64](b.Browser, `[...document.querySelectorAll("#steps-closed .plot path.s0")].filter(p => getComputedStyle(p).display !== "none").length`); n != 0 {
-		t.Errorf("%v parts of a ladder that is switched off are there", n)
+		t.Errorf("the hidden ladder still has %v visible paths", n)
 	}
 	b.atPeace()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
@@ -138,7 +139,7 @@ func TestSlowestWriteIncludesTheStall(t *testing.T) {
 		c := serve(t, etcd.New(), "delay=1ms; stall=900ms@500ms")
 		result := check(t, c, 500, 50, "2s")
 		if result.SlowestNS == nil || *result.SlowestNS < 0.8e9 || len(result.Stores) == 0 || !empty(t, c) {
-			r.Errorf("the slowest write took %v, and %d rows of the member were recorded", result.SlowestNS, len(result.Stores))
+			r.Errorf("the slowest write took %v, and %d rows of the member were recorded", measure.OrZero(result.SlowestNS), len(result.Stores))
 		}
 	})
 }

@@ -89,7 +89,7 @@ func rightFigures(t *testing.T, run *record.Run) {
 		t.Errorf("the rate is %v/s, but %d operations completed in %v s; the trial has %d operations, and the workers have %+v", trial.PerSecond, trial.Completed, trial.Seconds, trial.Operations, trial.ByWorker)
 	}
 	if cpu := trial.StoreCPUSeconds; cpu == nil || *cpu <= 0 || *cpu > 2*trial.Seconds*float64(trial.Machine.CPUs) {
-		t.Errorf("the store's processor time is %v", cpu)
+		t.Errorf("the store's processor time is %v", measure.OrZero(cpu))
 	}
 	if trial.Opened.Before(run.Started) || trial.Opened.After(*run.Finished) {
 		t.Errorf("the window opened at %v, but the run lasted from %v to %v", trial.Opened, run.Started, run.Finished)

@@ -31,13 +31,13 @@ func FuzzFaults(f *testing.F) {
 		all, err := Parse(text)
 		if err != nil {
 			if err.Error() == "" {
-				t.Fatal("refused without a sentence")
+				t.Fatal("Parse returns an error without text")
 			}
 			return
 		}
 		if len(all) > 0 {
 			if again, err := Parse(Text(all)); err != nil || !reflect.DeepEqual(all, again) {
-				t.Fatalf("%+v is written %q, which is %+v, %v", all, Text(all), again, err)
+				t.Fatalf("%+v is written as %q, which reads back as %+v, %v", all, Text(all), again, err)
 			}
 		}
 		if slices.ContainsFunc(all, func(f Fault) bool { return f.Problem() != "" }) {
@@ -45,11 +45,11 @@ func FuzzFaults(f *testing.F) {
 		}
 		happens := Schedule(all, time.Hour, 0)
 		if len(happens) > len(all)*(MaxFaults+1) {
-			t.Fatalf("%d of %d faults", len(happens), len(all))
+			t.Fatalf("Schedule returns %d injections for %d faults", len(happens), len(all))
 		}
 		for i, h := range happens {
 			if i > 0 && h.At < happens[i-1].At || h.Kind >= Random || h.String() == "" {
-				t.Fatalf("%+v after %+v", h, happens[max(i-1, 0)])
+				t.Fatalf("Schedule returns the injection %+v after %+v", h, happens[max(i-1, 0)])
 			}
 		}
 	})
@@ -67,14 +67,14 @@ func TestRandomFaultsComeFromTheSeed(t *testing.T) {
 	}
 	first := happen(7)
 	if len(first) != 29 || !reflect.DeepEqual(first, happen(7)) || reflect.DeepEqual(first, happen(8)) {
-		t.Errorf("%d faults: %+v", len(first), first)
+		t.Errorf("the schedule has %d faults: %+v", len(first), first)
 	}
 	kinds := map[Kind]int{}
 	for i, h := range first {
 		kinds[h.Kind]++
 		begins := 10*time.Second + time.Duration(i)*20*time.Second
 		if h.At < begins || h.At+h.Duration >= begins+20*time.Second || (h.Duration == 0) != (h.Kind == Compact) || (h.Amount == 0) != (h.Kind != SlowDisk) {
-			t.Errorf("the fault %d: %+v", i, h)
+			t.Errorf("fault %d is %+v", i, h)
 		}
 	}
 	if len(kinds) != 3 {
@@ -94,7 +94,7 @@ func TestNetworkFaultsReadBack(t *testing.T) {
 	}
 	again, err := Parse(Text(all))
 	if err != nil || !reflect.DeepEqual(again, all) {
-		t.Errorf("it reads back as %v: %v", again, err)
+		t.Errorf("the faults read back as %v: %v", again, err)
 	}
 	both, err := Parse("isolate leader direction both at 1s for 3s")
 	if err != nil || !reflect.DeepEqual(both[0], all[0]) {

@@ -83,7 +83,7 @@ func TestDurationOfASurvey(t *testing.T) {
 			t.Fatal(err)
 		}
 		if v := c.Verdict(stores[0].Store); h.seconds != test.want || v.State != test.state {
-			t.Errorf("%v, whole %v: %d s, %v", test.duration, test.whole, h.seconds, v.State)
+			t.Errorf("duration %v, whole %v: the survey took %d s, and the verdict is %v", test.duration, test.whole, h.seconds, v.State)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestPairings(t *testing.T) {
 			busy := map[int]bool{}
 			for _, p := range round {
 				if p[0] >= p[1] || p[1] >= n || seen[p] || busy[p[0]] || busy[p[1]] {
-					t.Errorf("%d hosts: the pair %v in the round %v", n, p, round)
+					t.Errorf("%d hosts: the pair %v is invalid, or repeats a pair or a host, in the round %v", n, p, round)
 				}
 				seen[p], busy[p[0]], busy[p[1]] = true, true, true
 			}

@@ -106,7 +106,7 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 				break
 			}
 			if !(p.Rate >= s.MinRate && p.Rate <= s.MaxRate) || !(p.Window > 0) || p.Warmup < 0 {
-				t.Fatalf("seed %d: after %d trials between %g and %g it plans %+v", seed, len(s.Trials), s.MinRate, s.MaxRate, p)
+				t.Fatalf("seed %d: after %d trials and with rates limited to %g to %g, the search plans %+v", seed, len(s.Trials), s.MinRate, s.MaxRate, p)
 			}
 			takes := p.Warmup + p.Window + s.Overhead
 			s.Add(a.run(s, p, now), takes)
@@ -114,7 +114,7 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 		}
 		r := s.Result()
 		if !(r.Lower >= 0 && r.Lower <= r.Upper) || math.IsNaN(r.Estimate) || r.Closed() && (r.Estimate < r.Lower || r.Estimate > r.Upper) {
-			t.Errorf("seed %d: %d trials come to %+v", seed, len(s.Trials), r)
+			t.Errorf("seed %d: the result of %d trials is %+v", seed, len(s.Trials), r)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestTriesOnlyValuesWithinBounds(t *testing.T) {
 		for _, estimate := range []float64{8.2, 9.9, 10, 10.4, 11, 12.3} {
 			for _, offset := range []float64{-3, -0.05, 0, 0.05, 3} {
 				if p := s.planNear(estimate, offset, Refine, 6); p.Rate < 10 || p.Rate > 11 {
-					t.Errorf("whole %v: by %g from %g it is %g", whole, offset, estimate, p.Rate)
+					t.Errorf("whole %v: with the offset %g from the estimate %g, planNear plans %g, want 10 to 11", whole, offset, estimate, p.Rate)
 				}
 			}
 		}

@@ -21,19 +21,19 @@ func TestEstimateIsNotAboveARateThatMissedTheObjective(t *testing.T) {
 	}
 	tried(1600, 0, 1600)
 	if r := tried(6400, 0.0309, 6400); r.Lower != 1600 || !math.IsInf(r.Upper, 1) {
-		t.Errorf("after a rate that missed it is at least %g: %+v", r.Lower, r)
+		t.Errorf("after a rate that missed the goal, the lower bound is %g, want 1600 and no upper bound: %+v", r.Lower, r)
 	}
 	tried(25_600, 1, 9547)
 	if s.failsAt(6400) || !s.failsAt(25_600) {
-		t.Error("another rate failed")
+		t.Error("failsAt must be false at 6400/s and true at 25,600/s")
 	}
 	s.Next(24.5)
 	if r := s.Result(); r.Status != TimeOver || r.Lower > 1600 || r.Upper < 6400 || r.Upper > 25_700 || r.Estimate < 1600 || r.Estimate > 6400 {
-		t.Errorf("it is %+v", r)
+		t.Errorf("the result is %+v", r)
 	}
 	s = New(Options{Goals: s.Goals, TimeLimit: 25, InitialRate: 6400, MinRate: 10, MaxRate: 1e6})
 	tried(6400, 0.0309, 6400)
 	if r := tried(25_600, 1, 9547); r.Estimate != 0 || r.Lower > 100 {
-		t.Errorf("where no rate held it is %+v", r)
+		t.Errorf("if no rate meets the goal, the result is %+v", r)
 	}
 }

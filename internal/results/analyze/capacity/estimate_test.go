@@ -12,14 +12,14 @@ import (
 func TestDivergenceIncreasesWithTheDifference(t *testing.T) {
 	for _, share := range []float64{1e-6, 0.001, 0.01, 0.3, 0.5, 0.99} {
 		if d := divergence(share, logit(share)); math.Abs(d) > 1e-12 {
-			t.Errorf("%g is %g apart from itself", share, d)
+			t.Errorf("the divergence of the share %g from itself is %g, want 0", share, d)
 		}
 		for _, to := range []float64{-1, 1} {
 			last := 0.0
 			for k := 1; k < 20; k++ {
 				d := divergence(share, logit(share)+to*float64(k)/4)
 				if d <= last {
-					t.Errorf("%g: %g at %d quarters of %g, after %g", share, d, k, to, last)
+					t.Errorf("share %g: the divergence is %g after %d quarter steps in the direction %g, want more than %g", share, d, k, to, last)
 				}
 				last = d
 			}
@@ -54,7 +54,7 @@ func TestSpread(t *testing.T) {
 		is := square/runs - sum/runs*sum/runs
 		// the tolerance is large, because spread estimates the mean from the same seconds
 		if ratio := shown / runs / is; ratio < 0.6 || ratio > 1.25 {
-			t.Errorf("%d together: the variance is %.0f, and shown as %.0f", cluster, is, shown/runs)
+			t.Errorf("clusters of %d: the variance is %.0f, but spread returns %.0f on average", cluster, is, shown/runs)
 		}
 	}
 }
@@ -68,11 +68,11 @@ func TestOverloaded(t *testing.T) {
 		level.Seconds = append(level.Seconds, Second{Due: 1000, InFlight: float64(10 + 60*(i%2))})
 	}
 	if !rising.Overloaded(nil) || level.Overloaded(nil) {
-		t.Errorf("rising: %v, level: %v", rising.Overloaded(nil), level.Overloaded(nil))
+		t.Errorf("overload with a rising backlog: %v, want true; with a level backlog: %v, want false", rising.Overloaded(nil), level.Overloaded(nil))
 	}
 	level.Done = 9800
 	if !level.Overloaded(nil) {
-		t.Error("2 % were not done")
+		t.Error("a trial that did not complete 2 % of its operations is no overload")
 	}
 }
 
@@ -137,7 +137,7 @@ func TestProfileContainsTheCrossing(t *testing.T) {
 		}
 	}
 	if held < runs*92/100 {
-		t.Errorf("the interval holds the crossing in %d of %d", held, runs)
+		t.Errorf("the intervals contain the crossing in %d of %d runs", held, runs)
 	}
 }
 
@@ -157,14 +157,14 @@ func TestEmptyStartOfTheWindowIsNotMistakenForOverload(t *testing.T) {
 		one.Done = one.Due - one.Seconds[9].InFlight
 	}
 	if slow.Overloaded(nil) || !slow.Holds(goals) {
-		t.Error("operations that wait for 340 ms are an overload")
+		t.Error("a trial whose operations wait for 340 ms is an overload")
 	}
 	if !over.Overloaded(nil) || over.Holds(goals) {
-		t.Error("a backlog that grows by 3 % of what is due is no overload")
+		t.Error("a trial with a backlog that grows by 3 % of the due operations is no overload")
 	}
 	// with a warm-up, the same number of operations is in flight at the start of the window
 	slow.Warmup = 2
 	if !slow.Overloaded(nil) {
-		t.Error("3 % were not done behind a warm-up")
+		t.Error("with a warm-up, a trial that did not complete 3 % of its operations is no overload")
 	}
 }

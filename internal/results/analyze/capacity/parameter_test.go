@@ -93,17 +93,17 @@ func TestFewValuesOfAParameter(t *testing.T) {
 		c, r := s.search(5, 1000)
 		low, high := whole(r.Interval)
 		if r.Status != Found || low > want || want > high || high-low > 2 {
-			t.Errorf("%g nodes are carried, and it is %g to %g, %s after %d trials\n%s", want, low, high, r.Status, len(c.Trials), c.table(func(float64) float64 { return want }))
+			t.Errorf("the server can carry %g nodes, but the search found %g to %g, %s after %d trials\n%s", want, low, high, r.Status, len(c.Trials), c.table(func(float64) float64 { return want }))
 		}
 	}
 	s := &sized{server: hardLimit(7), fixed: 20}
 	s.each = s.truth(0) // even one node is too many
 	if _, r := s.search(5, 1000); r.Status != HoldsNowhere {
-		t.Errorf("where none is carried it is %+v", r)
+		t.Errorf("if the server cannot carry even one node, the result is %+v", r)
 	}
 	s = &sized{server: hardLimit(7), fixed: 20, each: 0.001}
 	if _, r := s.search(5, 40); r.Status != AtLeast || r.Lower != 40 {
-		t.Errorf("where all are carried it is %+v", r)
+		t.Errorf("if the server can carry every number of nodes, the result is %+v", r)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestPreparingTakesItsTime(t *testing.T) {
 	s := &sized{server: hardLimit(7), fixed: 20, each: 0.001, prepare: 0.01}
 	s.until = 120
 	if _, r := s.search(1000, 100_000); r.Status != TimeOver || s.now > s.until || r.Lower < 2000 {
-		t.Errorf("after %.0f s it is %+v", s.now, r)
+		t.Errorf("after %.0f s, the result is %+v", s.now, r)
 	}
 }
 
@@ -127,21 +127,21 @@ func TestAStartIsNotPreparedTwice(t *testing.T) {
 		s.Add(Trial{Plan: Plan{Rate: value, Window: 10}, Length: 10, Due: 100, Done: 100, Seconds: []Second{{Due: 100, Bad: []float64{0}}}}, 10+took(value))
 	}
 	if got := s.expectedOverhead(1000); got != 3 {
-		t.Errorf("before any it is %g s", got)
+		t.Errorf("before the first trial, the expected overhead is %g s, want 3 s", got)
 	}
 	add(1000)
 	// the expected time for the start is 3 s
 	if got := s.expectedOverhead(2000); got < took(2000) || got > took(2000)+1.01 {
-		t.Errorf("after one it is %g s of %g", got, took(2000))
+		t.Errorf("after one trial, the expected overhead is %g s, want at least %g s and at most 1.01 s more", got, took(2000))
 	}
 	add(2000)
 	for _, value := range []float64{1500, 2000, 4000, 50_000} {
 		if got, want := s.expectedOverhead(value), max(took(value), took(2000)); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%g takes %g s, and %g were expected", value, want, got)
+			t.Errorf("value %g: want an expected overhead of %g s, got %g s", value, want, got)
 		}
 	}
 	s.Add(Trial{Plan: Plan{Rate: 4000, Window: 10}, VoidReason: "the store could not be prepared"}, 0)
 	if got := s.expectedOverhead(4000); math.Abs(got-took(4000)) > 1e-9 {
-		t.Errorf("one that did not begin took %g s", got)
+		t.Errorf("after a trial that did not begin, the expected overhead is %g s", got)
 	}
 }

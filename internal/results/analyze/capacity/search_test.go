@@ -123,9 +123,9 @@ func TestIntervalContainsTheCapacity(t *testing.T) {
 			}
 			switch {
 			case m.changes && changed < late*17/20:
-				t.Errorf("a change is found in %d of %d seeds", changed, late)
+				t.Errorf("a change is reported in only %d of %d seeds", changed, late)
 			case !m.changes && changed > n/50+min(1, n/20):
-				t.Errorf("a change is found in %d of %d seeds, and there is none", changed, n)
+				t.Errorf("a change is reported in %d of %d seeds, although there is none", changed, n)
 			}
 			if m.narrow && narrow < n*19/20 {
 				t.Errorf("the interval is narrow in %d of %d seeds", narrow, n)
@@ -222,14 +222,14 @@ func someOptions() Options {
 func TestObjectiveHoldsAtNoRate(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0.5 }, 0)
 	if r.Status != HoldsNowhere || r.Lower != 0 || !(r.Upper > 0 && r.Upper <= 10) {
-		t.Errorf("it is %+v", r)
+		t.Errorf("the result is %+v", r)
 	}
 }
 
 func TestObjectiveHoldsAtEveryRate(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0 }, 0)
 	if r.Status != AtLeast || r.Lower != 100_000 || r.Closed() {
-		t.Errorf("it is %+v", r)
+		t.Errorf("the result is %+v", r)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestObjectiveHoldsAtEveryRate(t *testing.T) {
 func TestRatesThatTheGeneratorCannotReachAreNotKnown(t *testing.T) {
 	r := fixed(someOptions(), func(float64) float64 { return 0 }, 5000)
 	if r.Status != AtLeast || r.Lower > 5000 || r.Lower < 4400 || r.Closed() || !strings.HasPrefix(r.Reason, "above that rate, every trial was unusable (last reason: ") {
-		t.Errorf("it is %+v", r)
+		t.Errorf("the result is %+v", r)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestTrialsWithALateGeneratorAreRepeated(t *testing.T) {
 			return trials > from && trials <= from+8
 		})
 		if r.Lower > 3000 || r.Upper < 3000 || r.Width() > 0.1 {
-			t.Errorf("late in eight trials after trial %d: it is %+v", from, r)
+			t.Errorf("eight late trials after trial %d: the result is %+v", from, r)
 		}
 	}
 }
@@ -266,10 +266,10 @@ func TestUninformativeFloor(t *testing.T) {
 	o.InitialRate, o.KnownThroughput = 700, 2914
 	r := fixed(o, func(float64) float64 { return 0 }, 50)
 	if r.Status != Undecided || r.Closed() {
-		t.Errorf("it is %+v", r)
+		t.Errorf("the result is %+v", r)
 	}
 	if o.KnownThroughput = 80; fixed(o, func(float64) float64 { return 0 }, 50).Status != AtLeast {
-		t.Error("a floor of half of what was done is none")
+		t.Error("with a known throughput of 80/s, the search does not end with AtLeast")
 	}
 }
 
@@ -291,22 +291,22 @@ func TestSearchEndsWhenTheTimeIsOver(t *testing.T) {
 	o.TimeLimit = 20
 	r := fixed(o, func(rate float64) float64 { return min(0.01*math.Pow(rate/1000, 4), 1) }, 0)
 	if r.Status != TimeOver || r.Lower > 1000 || r.Upper < 1000 {
-		t.Errorf("it is %+v", r)
+		t.Errorf("the result is %+v", r)
 	}
 }
 
 func TestEstimateDuringASearch(t *testing.T) {
 	s := New(someOptions())
 	if r := s.Result(); r.Status != Undecided {
-		t.Errorf("without a trial it is %+v", r)
+		t.Errorf("before the first trial, the result is %+v, want undecided", r)
 	}
 	p, _ := s.Next(0)
 	s.Add(Trial{Plan: p, Length: p.Window, Due: 200, Done: 200, Seconds: []Second{{Due: 200, Bad: []float64{0}}}}, 3)
 	if _, more := s.Next(3); !more {
-		t.Error("it is over")
+		t.Error("the search ends after the first trial")
 	}
 	if r := s.Result(); r.Status != "" || r.Lower != 100 || r.Closed() {
-		t.Errorf("it is %+v", r)
+		t.Errorf("the result after the first trial is %+v", r)
 	}
 }
 
@@ -323,10 +323,10 @@ func TestTriesALowerRateAfterAVoidTrial(t *testing.T) {
 		s.Add(Trial{Plan: p, StartTime: float64(5 * i), Length: p.Window, VoidReason: "the generator was late"}, 3)
 	}
 	if _, ok := s.Next(30); ok {
-		t.Error("it goes on after ten void trials")
+		t.Error("the search continues after ten void trials")
 	}
 	if r := s.Result(); r.Status != Undecided {
-		t.Errorf("it is %+v", r)
+		t.Errorf("the result is %+v, want undecided", r)
 	}
 }
 
@@ -351,11 +351,11 @@ func TestTriesInformativeRates(t *testing.T) {
 		s.Add(one, 8)
 	}
 	if !s.failsAt(1100) || s.failsAt(1050) {
-		t.Error("an overload is none, or another trial is one")
+		t.Error("failsAt must be true for the overloaded trial at 1100/s and false at 1050/s")
 	}
 	s.lastOverloaded = false
 	if p, ok := s.Next(30); !ok || p.Purpose != Refine || p.Rate < 1000 || p.Rate > 1130 {
-		t.Errorf("%+v is next (%v)", p, ok)
+		t.Errorf("the next plan is %+v (%v)", p, ok)
 	}
 }
 
@@ -379,7 +379,7 @@ func TestGrowingBacklogIsOverload(t *testing.T) {
 			trial.Seconds = append(trial.Seconds, Second{InFlight: n})
 		}
 		if got := trial.growthEvidence(); got < one.least || got > one.most {
-			t.Errorf("a backlog that grows %s: %g, not between %g and %g", name, got, one.least, one.most)
+			t.Errorf("backlog that grows %s: the growth evidence is %g, want between %g and %g", name, got, one.least, one.most)
 		}
 	}
 }
@@ -393,7 +393,7 @@ func TestProbabilitiesAddUp(t *testing.T) {
 			sum += chance
 		}
 		if math.Abs(sum-1) > 1e-9 {
-			t.Errorf("those of row %d add up to %g", i, sum)
+			t.Errorf("the probabilities of row %d add up to %g, want 1", i, sum)
 		}
 	}
 }
@@ -417,16 +417,16 @@ func TestTrialIsAsInformativeAsNeeded(t *testing.T) {
 			unknown -= one * math.Log(one)
 		}
 		if math.Abs(all-1) > 1e-9 {
-			t.Errorf("beliefs add up to %g", all)
+			t.Errorf("the beliefs add up to %g, want 1", all)
 		}
 		for _, off := range []float64{-1, -0.01, 0, 0.01, 1} {
 			information, overload := p.information(d.best.x+off, refining)
 			if information < -1e-9 || information > unknown+1e-9 || overload < 0 || overload > 1+1e-9 {
-				t.Errorf("a trial %g from the best gives information of %g (at most %g), and is an overload with %g", off, information, unknown, overload)
+				t.Errorf("a trial at the distance %g from the best estimate gives information of %g, want at most %g, and an overload probability of %g", off, information, unknown, overload)
 			}
 		}
 		if information, _ := p.information(d.best.x-3, refining); information > 0.01 {
-			t.Errorf("a rate of a twentieth gives information of %g", information)
+			t.Errorf("a trial at a twentieth of the best rate gives information of %g, want at most 0.01", information)
 		}
 	})
 }

@@ -32,7 +32,7 @@ func TestIndistinct(t *testing.T) {
 		}
 	}
 	if p.indistinctSentence(compared("p90", 1_150_000, 1_000_000, stats.Better)) == "" {
-		t.Error("nothing is said of a p90")
+		t.Error("indistinctSentence returns no sentence for a p90")
 	}
 	now.Calibration = nil
 	if got := p.indistinctSentence(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != "" {

@@ -42,10 +42,10 @@ func TestRankingFollowsTheThroughput(t *testing.T) {
 		for _, s := range rankings[0].Slower {
 			rate := rates[s.First().Name]
 			if rate > fastest || s.Ratio < before || math.Abs(s.Ratio*rate-fastest) > 1e-6*fastest {
-				t.Errorf("%v: %s is slower than %s by %v", rates, s.First().Name, rankings[0].Fastest.First().Name, s.Ratio)
+				t.Errorf("rates %v: the ratio of %s to the fastest store %s is %v, which is wrong or out of order", rates, s.First().Name, rankings[0].Fastest.First().Name, s.Ratio)
 			}
 			if s.Clear && s.Ratio <= 1.02 {
-				t.Errorf("a difference of %v is clear", s.Ratio)
+				t.Errorf("the ratio %v is called clear, want only ratios above 1.02", s.Ratio)
 			}
 			before = s.Ratio
 		}
@@ -96,7 +96,7 @@ func TestRankingOmitsTrialsWithoutComparableRepeats(t *testing.T) {
 	repeat.Repeat, repeat.Verdict = 2, verdict.Verdict{State: verdict.Valid}
 	run.Trials = append(run.Trials, repeat)
 	if rankings = RankThroughput(analyze.Rows(run)); len(rankings) != 1 || rankings[0].Fastest.First().Name != "etcd" || rankings[0].Omitted != 0 || !rankings[0].Valid {
-		t.Errorf("with a valid repeat: %+v", rankings)
+		t.Errorf("with a valid repeat, the rankings are %+v", rankings)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestSameLoadNamesDifferences(t *testing.T) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 		if SameLoad(base(), now) == nil {
-			t.Errorf("the other way round, %q is not seen", want)
+			t.Errorf("with the two sides swapped, SameLoad does not report the difference %q", want)
 		}
 	}
 }

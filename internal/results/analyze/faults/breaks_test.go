@@ -50,7 +50,7 @@ func TestFindEffects(t *testing.T) {
 		got += fmt.Sprintf("%s of %s %d times; ", b.Description, b.Row.First().Name, b.Count)
 	}
 	if want := "pause leader for 5s of a 10 times; pause leader for 5s of b 2 times; kill follower for 1s of a 10 times; kill follower for 1s of b 2 times; "; got != want {
-		t.Fatalf("it is %q", got)
+		t.Fatalf("the faults are %q", got)
 	}
 	spans := map[string]*Period{}
 	for i := range all[0].Periods {
@@ -62,7 +62,7 @@ func TestFindEffects(t *testing.T) {
 		t.Errorf("the outages are %+v", o)
 	}
 	if _, ok := all[1].Outage().P90(); ok || all[1].Outage().HasInterval || all[1].Outage().Median.Value != 3 {
-		t.Errorf("of two outages it says %+v", all[1].Outage())
+		t.Errorf("the summary of two outages is %+v", all[1].Outage())
 	}
 	near := func(name string, want float64) {
 		t.Helper()
@@ -83,13 +83,13 @@ func TestFindEffects(t *testing.T) {
 	near("serving", 4)
 	near("recovered", 6)
 	if all[0].Definite != 20 || all[0].Indefinite != 30 {
-		t.Errorf("%d and %d failed", all[0].Definite, all[0].Indefinite)
+		t.Errorf("%d definite and %d indefinite failures, want 20 and 30", all[0].Definite, all[0].Indefinite)
 	}
 }
 
 func TestOutageTables(t *testing.T) {
 	if tables := OutageTables([]*analyze.Row{analyze.RowOf(&record.Trial{State: record.Complete})}); tables != nil {
-		t.Errorf("without faults there is %+v", tables)
+		t.Errorf("a trial without faults has the tables %+v", tables)
 	}
 	r := broken(1, "a", 1, 2, 3, 4, 5, 6)
 	r.Done[0].Faults[0].OutageUnfinished, r.Done[0].Faults[0].ThroughputRecoveredAt = true, nil
@@ -113,10 +113,10 @@ func TestOutageTables(t *testing.T) {
 		t.Errorf("the interval is %+v", c)
 	}
 	if c := cells["p90"]; c.Value.Known {
-		t.Errorf("six have a p90: %+v", c)
+		t.Errorf("the p90 of six outages is known: %+v", c)
 	}
 	if c := cells["p99 recovered p50"]; c.Text != "at once" || len(cells["throughput recovered p50"].Notes) != 1 {
-		t.Errorf("it is back %+v, %+v", c, cells["throughput recovered p50"])
+		t.Errorf("the recovery cells are %+v and %+v", c, cells["throughput recovered p50"])
 	}
 	if c := table.Rows[1][4]; c.Text != "none" {
 		t.Errorf("no outage is %+v", c)
@@ -147,19 +147,19 @@ func TestOutageTablesHaveEvents(t *testing.T) {
 	lasted := broken(1, "a", 1)
 	lasted.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(2.0), Unfinished: true, Late: 3, Lost: new(uint64(4))}
 	if !slices.ContainsFunc(OutageTables([]*analyze.Row{lasted})[0].Columns, func(c analyze.Column) bool { return c.Title == "lost events" }) {
-		t.Error("where no event arrived again it does not say how many are lost")
+		t.Error("if no event arrives after the fault, the table has no column for lost events")
 	}
 	unseen := broken(1, "a", 1) // the events of these watchers do not show which events were lost
 	unseen.Done[0].Faults[0].Watch = &record.WatchRecovery{MaxDelay: new(0.2), Late: 3}
 	table = OutageTables([]*analyze.Row{unseen})[0]
 	for k, c := range table.Columns {
 		if known := table.Rows[0][k].Value.Known; c.Title == "late events" && !known || c.Title == "lost events" && known {
-			t.Errorf("%s: known is %v where events do not show which were lost", c.Title, known)
+			t.Errorf("column %s: known is %v, although the events do not show which events were lost", c.Title, known)
 		}
 	}
 	for _, c := range OutageTables([]*analyze.Row{broken(1, "a", 1)})[0].Columns {
 		if c.Title == "late events" || c.Title == "leases ended" {
-			t.Errorf("without events there is a column %q", c.Title)
+			t.Errorf("without watch events and leases, the table has the column %q", c.Title)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func TestRunsHaveAChange(t *testing.T) {
 	h := build(t, read(t, dir), Options{})
 	s := series(t, h, "mixed p50")
 	if len(s.Points) != 14 || len(s.Changes) != 1 {
-		t.Fatalf("%d points have the changes %+v", len(s.Points), s.Changes)
+		t.Fatalf("the series has %d points with the changes %+v", len(s.Points), s.Changes)
 	}
 	c := s.Changes[0]
 	if c.Index != 9 || c.Word != stats.Worse || c.Low > 0.4 || c.High < 0.4 || c.Confidence < 0.999 {
@@ -121,7 +121,7 @@ func TestRunsHaveAChange(t *testing.T) {
 		t.Errorf("errors of 0 are %+v", e)
 	}
 	if err := h.Unjudged(); err == nil || !strings.Contains(err.Error(), "mixed errors") {
-		t.Errorf("unjudged: %v", err)
+		t.Errorf("Unjudged returns %v", err)
 	}
 	h.Select(runs.Noon.AddDate(0, 0, 20), 0)
 	if len(s.Changes) != 0 || len(h.Worsened()) != 0 {
@@ -157,12 +157,12 @@ func TestVersionsAreInOrder(t *testing.T) {
 	s := Series{Points: slices.Clone(points)}
 	s.sort(ByVersion)
 	if s.Points[0].Label != "b" || s.Points[3].Version != "3.10.0" {
-		t.Errorf("by version: %+v", s.Points)
+		t.Errorf("the points sorted by version are %+v", s.Points)
 	}
 	s = Series{Points: slices.Clone(points)}
 	s.sort(ByLabel)
 	if s.Points[2].Name != "again" || s.Points[3].Label != "a" {
-		t.Errorf("by label: %+v", s.Points)
+		t.Errorf("the points sorted by label are %+v", s.Points)
 	}
 }
 
@@ -349,7 +349,7 @@ func FuzzReadFile(f *testing.F) {
 		for i := range h.Series {
 			for _, p := range h.Series[i].Points {
 				if p.ExclusionReason == "" && !(p.Value > 0 && p.Value <= math.MaxFloat64) {
-					t.Errorf("the point %+v counts", p)
+					t.Errorf("the point %+v is not excluded, although its value is impossible", p)
 				}
 			}
 		}

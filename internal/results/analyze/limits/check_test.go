@@ -66,10 +66,10 @@ func TestPerfIsJudged(t *testing.T) {
 		test.change(trial)
 		c := CheckPerf(trial)
 		if known := c.UndecidedReason == ""; known == (test.name == "not known") {
-			t.Errorf("%s: not known because %q", test.name, c.UndecidedReason)
+			t.Errorf("%s: the reason for no decision is %q", test.name, c.UndecidedReason)
 		}
 		if c.Pass != test.pass || len(c.Lines) != len(test.lines) {
-			t.Errorf("%s: pass %v, %q", test.name, c.Pass, c.Lines)
+			t.Errorf("%s: the result is pass %v with the lines %q", test.name, c.Pass, c.Lines)
 			continue
 		}
 		for i, what := range test.lines {
@@ -92,7 +92,7 @@ func TestErrorsAreListedWithTheirCounts(t *testing.T) {
 		want[1], want[2] = full, lost
 	}
 	if diff := cmp.Diff(want, c.Lines[:3]); diff != "" || c.NotSent != 9 {
-		t.Errorf("%d not sent; -want +got:\n%s", c.NotSent, diff)
+		t.Errorf("%d operations were not sent, want 9; lines (-want +got):\n%s", c.NotSent, diff)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestKeysCost(t *testing.T) {
 		t.Errorf("pass %v; -want +got:\n%s", c.Pass, diff)
 	}
 	if each, ok := c.Members[1].Memory.PerKey(10); !ok || each != 5 {
-		t.Errorf("each key takes %v (%v)", each, ok)
+		t.Errorf("the memory per key is %v (%v), want 5", each, ok)
 	}
 	if _, ok := c.Members[0].Memory.PerKey(10); ok {
 		t.Error("keys whose memory use shrank have a cost")
@@ -149,7 +149,7 @@ func TestDiskIsJudged(t *testing.T) {
 		"tmpfs loses its data at power loss, so acknowledged writes are not durable on it": {with(func(c *DiskCheck) { c.FileSystem, c.Durable = "tmpfs", false }), false},
 	} {
 		if o := test.c.Opinions[0]; o.Text != text || test.c.Pass("etcd") != test.pass || test.c.Pass("zookeeper") {
-			t.Errorf("%+v, and not %q", o, text)
+			t.Errorf("the result is %+v, want the text %q", o, text)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestFaultsAreNoLimits(t *testing.T) {
 	trial := broken()
 	inside(trial)
 	if l := Find(trial); len(l.Causes) > 0 {
-		t.Errorf("of a fault it says %+v", l.Causes)
+		t.Errorf("effects inside a fault are reported as the causes %+v", l.Causes)
 	}
 	outside := broken()
 	inside(outside)

@@ -81,10 +81,10 @@ func slowTrial() *record.Trial {
 func TestCPUUseOfAMomentIsNotJudged(t *testing.T) {
 	m := samples.MemberMetrics{Name: "m1", Seconds: 0.9, Metrics: store.Sample{store.CPUSeconds: {Value: 1.8}, store.Processors: {Value: 2}}}
 	if got := processors(&m); got != nil {
-		t.Errorf("over 0.9 s: %+v", got)
+		t.Errorf("the CPU use over 0.9 s is judged: %+v", got)
 	}
 	if m.Seconds = 1; processors(&m) == nil {
-		t.Error("over 1 s CPU use is not judged")
+		t.Error("the CPU use over 1 s is not judged")
 	}
 }
 
@@ -195,7 +195,7 @@ func TestFindLimits(t *testing.T) {
 			t.Errorf("%s: %+v", test.name, l.Causes)
 		case test.what == "":
 			if len(l.Evidence) < 3 || !strings.HasPrefix(l.Evidence[0], "member m1: ") {
-				t.Errorf("%s: looked at %q", test.name, l.Evidence)
+				t.Errorf("%s: the evidence is %q", test.name, l.Evidence)
 			}
 		case len(l.Causes) != 1 || l.Causes[0].Kind != test.what || !strings.Contains(l.Causes[0].Text, test.text):
 			t.Errorf("%s: %+v", test.name, l.Causes)
@@ -256,10 +256,10 @@ func TestUnknownFiguresCauseNoFinding(t *testing.T) {
 	// If a store has no metrics, the rows of its members describe only the connections.
 	trial.Stores[0].ResponseTime, trial.Stores[0].Failure, trial.Stores[0].ConnectTime = 0, "", time.Millisecond
 	if l = Find(trial); len(l.Causes) > 0 || !strings.Contains(l.Evidence[0], "no metrics (the store has none)") {
-		t.Errorf("without metrics: %+v", l)
+		t.Errorf("a store without metrics has %+v", l)
 	}
 	if l = Find(&record.Trial{State: record.Failed}); len(l.Causes) > 0 || len(l.Evidence) > 0 {
-		t.Errorf("of no window: %+v", l)
+		t.Errorf("a failed trial has %+v", l)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestWorstOfAKind(t *testing.T) {
 	}
 	trial.PerSecond = 1000
 	if worst, _ := l.worstPerKind(); len(worst) > 0 {
-		t.Errorf("of a trial that is not slow: %+v", worst)
+		t.Errorf("a trial that is not slow has the worst causes %+v", worst)
 	}
 }
 

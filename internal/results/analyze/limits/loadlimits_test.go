@@ -77,14 +77,14 @@ func TestSuspectTrialsNameTheirLimits(t *testing.T) {
 	trial.PerSecond, trial.TermChanges, trial.Due, trial.WaitedForLimit = *trial.Rate, 1, 1000, 500
 	l := Find(trial)
 	if worst, _ := l.worstPerKind(); worst != nil || len(l.Causes) != 2 {
-		t.Errorf("valid and quick: %+v of %+v", worst, l.Causes)
+		t.Errorf("a valid trial that is not slow has the worst causes %+v, want none, and the causes %+v, want two", worst, l.Causes)
 	}
 	trial.Verdict.State = verdict.Suspect
 	if worst, _ := l.worstPerKind(); len(worst) != 1 || worst[0].Kind != CauseLoad {
-		t.Errorf("suspect: %+v", worst)
+		t.Errorf("the worst causes of a suspect trial are %+v", worst)
 	}
 	trial.PerSecond = 1
 	if worst, _ := l.worstPerKind(); len(worst) != 2 {
-		t.Errorf("slow: %+v", worst)
+		t.Errorf("the worst causes of a slow trial are %+v", worst)
 	}
 }

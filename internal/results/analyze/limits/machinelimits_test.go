@@ -145,7 +145,7 @@ func TestSpikesAreExplainedByMachines(t *testing.T) {
 		"the other program cc1 used 1.9 CPUs (0.28 on average over the window)":     "",
 	} {
 		if who, ok := got[text]; !ok || who != member {
-			t.Errorf("%q of %q is not among them", text, member)
+			t.Errorf("the cause %q with the member %q was not found", text, member)
 		}
 	}
 	if len(got) != 7 {

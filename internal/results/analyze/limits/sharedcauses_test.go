@@ -34,6 +34,6 @@ func TestSharedCauses(t *testing.T) {
 		t.Errorf("found %+v", got)
 	}
 	if groupCauses(nil) != nil {
-		t.Error("there are shared causes without trials")
+		t.Error("groupCauses returns shared causes without trials")
 	}
 }

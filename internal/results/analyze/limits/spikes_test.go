@@ -10,12 +10,12 @@ import (
 
 func TestSpikesAreFoundAndExplained(t *testing.T) {
 	if s := Spikes(runs.TrialWithP99(5, 6, 5, 7, 9, 5, 6)); len(s) != 0 {
-		t.Errorf("an even trial has the spikes %+v", s)
+		t.Errorf("a trial with an even p99 has the spikes %+v", s)
 	}
 	short := runs.TrialWithP99(5, 5, 5, 5, 50)
 	short.Seconds, short.Timeline[4].Done = 4.5, 500
 	if s := Spikes(short); len(s) != 1 || s[0].LowestRate != 1000 {
-		t.Errorf("the window's last half second is %+v", s)
+		t.Errorf("a spike in the last half second of the window is reported as %+v", s)
 	}
 	trial := runs.TrialWithP99(5, 6, 5, 800, 600, 5, 6, 0, 5, -1, 5, 5)
 	trial.Events = []record.Event{
@@ -28,14 +28,14 @@ func TestSpikesAreFoundAndExplained(t *testing.T) {
 		t.Fatalf("found %+v", s)
 	}
 	if s[0].From != 3 || s[0].Seconds != 2 || s[0].Worst.NS != 800e6 || s[0].Usual.NS != 5e6 {
-		t.Errorf("the first is %+v", s[0])
+		t.Errorf("the first spike is %+v", s[0])
 	}
 	if len(s[0].Coincided) != 1 || s[0].Coincided[0].Member != "m3" || !s[0].Coincided[0].Leader ||
 		s[0].Coincided[0].Text != "synced its log slowly (1.04 s) at 3.5 s" {
-		t.Errorf("the first coincides with %+v", s[0].Coincided)
+		t.Errorf("the first spike coincides with %+v", s[0].Coincided)
 	}
 	if s[1].From != 7 || !s[1].Worst.Failed || s[1].Errors != 1000 || len(s[1].Coincided) != 0 {
-		t.Errorf("the second is %+v", s[1])
+		t.Errorf("the second spike is %+v", s[1])
 	}
 	if s[2].From != 9 || s[2].LowestRate != 3 || len(s[2].Coincided) != 0 {
 		t.Errorf("the third is %+v", s[2])
@@ -50,11 +50,11 @@ func TestOnlyTheWorstSpikesAreExplained(t *testing.T) {
 	}
 	s := Spikes(runs.TrialWithP99(all...))
 	if len(s) != maxSpikes {
-		t.Fatalf("%d are found", len(s))
+		t.Fatalf("%d spikes were found", len(s))
 	}
 	for i := range s {
 		if want := float64(4*(35+i) + 3); s[i].From != want {
-			t.Errorf("the spike %d is at %v and not %v", i, s[i].From, want)
+			t.Errorf("spike %d starts at %v, want %v", i, s[i].From, want)
 		}
 	}
 }

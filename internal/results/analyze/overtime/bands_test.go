@@ -161,7 +161,7 @@ func TestCombineLeavesOutDoubtfulRepeats(t *testing.T) {
 	} {
 		o := state(c.states...)
 		if got := included(o); !reflect.DeepEqual(got, c.want) || o.Combined.Note() != c.note {
-			t.Errorf("%v: includes %v: %s", c.states, got, o.Combined.Note())
+			t.Errorf("%v: the repeats %v are included, with the note %s", c.states, got, o.Combined.Note())
 		}
 	}
 	single := state(verdict.Suspect, verdict.Valid, verdict.Suspect)

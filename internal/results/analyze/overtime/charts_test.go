@@ -68,7 +68,7 @@ func TestOverTimeIsTheTimeline(t *testing.T) {
 	}
 	for i := range o.Grid.Columns {
 		if !seen[i] && !math.IsNaN(rate.Low[i]) {
-			t.Errorf("column %d has a throughput, and nothing was recorded of it", i)
+			t.Errorf("column %d has a throughput, although no second of it was recorded", i)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestFewColumnsKeepExtremes(t *testing.T) {
 	for _, columns := range []int{1, 7, 50, 99, 101} {
 		o := overTime(t, m, columns)
 		if o.Grid.Columns > columns {
-			t.Fatalf("%d columns are more than %d", o.Grid.Columns, columns)
+			t.Fatalf("the grid has %d columns, want at most %d", o.Grid.Columns, columns)
 		}
 		for i := range whole.Panels {
 			for j := range whole.Panels[i].Lines {
@@ -155,26 +155,26 @@ func TestPercentileCurve(t *testing.T) {
 	last := 0.0
 	for _, p := range c.Points {
 		if p.Nanoseconds < last {
-			t.Fatalf("it falls at %v", p.Percentile)
+			t.Fatalf("the curve decreases at percentile %v", p.Percentile)
 		}
 		last = p.Nanoseconds
 		if rank := math.Ceil(p.Percentile / 100 * float64(c.Count)); p.Reliable != (float64(c.Count)-max(rank, 1) >= measure.MinBeyond) {
-			t.Errorf("percentile %v of %d: sure is %v", p.Percentile, c.Count, p.Reliable)
+			t.Errorf("percentile %v of %d operations: Reliable is %v", p.Percentile, c.Count, p.Reliable)
 		}
 		if want := measure.Percentile(m.Response, 0, math.Round(p.Percentile*1000)/1000); want.Known && math.Abs(p.Nanoseconds-want.NS) > 0.02*want.NS+2*measure.Lowest {
 			t.Errorf("percentile %v is %v and not %v", p.Percentile, p.Nanoseconds, want.NS)
 		}
 	}
 	if slowest := float64(m.Response.ValueAtPercentile(100)); last != slowest {
-		t.Errorf("it ends at %v, and the slowest took %v", last, slowest)
+		t.Errorf("the curve ends at %v, want the slowest operation at %v", last, slowest)
 	}
 	if c.Count != uint64(m.Response.TotalCount()) || len(c.Points) < 40 {
-		t.Errorf("it has %d points of %d operations", len(c.Points), c.Count)
+		t.Errorf("the curve has %d points for %d operations", len(c.Points), c.Count)
 	}
 	failing := runs.Random{Seed: 6, Seconds: 5, PerSecond: 1000, Failures: 0.3, Open: true, Idle: -1}.Record(t)
 	c = overTime(t, failing, 100).Curves[0]
 	if end := c.Points[len(c.Points)-1].Percentile; end > 71 || end < 60 {
-		t.Errorf("with 30 %% failed it ends at %v %%", end)
+		t.Errorf("with 30 %% failed operations, the curve ends at percentile %v", end)
 	}
 }
 
@@ -197,9 +197,9 @@ func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	must(t, os.WriteFile(path, log, 0o600))
 	x := newTimesReader(&Charts{Trial: one, Grid: gridOf(one, 10)})
 	if err := x.read(); err == nil || !strings.Contains(err.Error(), "latency.hlog contains more than 512 series (operation, consistency, member, term)") || len(x.all) != maxSeries {
-		t.Errorf("%d series are read, and %v", len(x.all), err)
+		t.Errorf("the reader keeps %d series and returns the error %v", len(x.all), err)
 	}
 	if o, err := Read(one, 10); err == nil || o.panelOf("throughput") == nil {
-		t.Errorf("%v, and nothing is drawn", err)
+		t.Errorf("Read returns the error %v, want an error and a throughput chart", err)
 	}
 }

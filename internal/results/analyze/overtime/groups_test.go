@@ -66,21 +66,21 @@ func TestChartGroupsHaveTheExtremesOfEachStore(t *testing.T) {
 		own := panelLine("throughput", "completed")(of)
 		from := -of.Grid.From // earlier seconds are in the warm-up
 		if low != least(own.Low[from:]) || high != highest(own.High[from:]) {
-			t.Errorf("%s has throughputs from %v to %v, and together from %v to %v", of.Trial.Name, least(own.Low[from:]), highest(own.High[from:]), low, high)
+			t.Errorf("%s: the throughput is %v to %v in its own chart, but %v to %v in the combined chart", of.Trial.Name, least(own.Low[from:]), highest(own.High[from:]), low, high)
 		}
 		low, high = bandsOf(o, "mean", i)
 		if low != least(of.meanLine.Low[from:]) || high != highest(of.meanLine.High[from:]) {
-			t.Errorf("%s has means from %v to %v, and together from %v to %v", of.Trial.Name, least(of.meanLine.Low[from:]), highest(of.meanLine.High[from:]), low, high)
+			t.Errorf("%s: the mean is %v to %v in its own chart, but %v to %v in the combined chart", of.Trial.Name, least(of.meanLine.Low[from:]), highest(of.meanLine.High[from:]), low, high)
 		}
 		if low, high = bandsOf(o, "processors", i); low != 0.25 || high != 0.75 {
-			t.Errorf("its members use from %v to %v processors", low, high)
+			t.Errorf("the trial's members use %v to %v processors, want 0.25 to 0.75", low, high)
 		}
 		if low, high = bandsOf(o, "network", i); low != 111 || high != 111 {
-			t.Errorf("its machine's network has from %v to %v", low, high)
+			t.Errorf("the network use of the trial's machine is %v to %v, want 111", low, high)
 		}
 		for k, low := range o.panelOf("memory").Lines[i].Low {
 			if high := o.panelOf("memory").Lines[i].High[k]; !math.IsNaN(low) && high < 3*low-1 {
-				t.Errorf("in column %d its members have from %v to %v", k, low, high)
+				t.Errorf("in column %d, the memory use of the trial's members is %v to %v", k, low, high)
 			}
 		}
 	}
@@ -106,21 +106,21 @@ func TestChartsByWritesShowPerSecondMeans(t *testing.T) {
 			column, ok := o.Grid.column((from + to) / 2)
 			l := &mean.Lines[i]
 			if !ok || !(l.Low[column] <= of.meanLine.Low[k] && of.meanLine.High[k] <= l.High[column]) {
-				t.Errorf("%s: writes %v to %v took %v, and column %d has %v to %v", of.Trial.Name, from, to, of.meanLine.Low[k], column, l.Low[column], l.High[column])
+				t.Errorf("%s: writes %v to %v took %v, but column %d has the range %v to %v", of.Trial.Name, from, to, of.meanLine.Low[k], column, l.Low[column], l.High[column])
 			}
 		}
 		done := of.completedWrites[len(of.completedWrites)-1]
 		if done != float64(of.Trial.Completed) {
-			t.Errorf("%s wrote %v, and its result has %d", of.Trial.Name, done, of.Trial.Completed)
+			t.Errorf("%s: the chart has %v writes, but the result has %d", of.Trial.Name, done, of.Trial.Completed)
 		}
 		for column := range o.Grid.Columns {
 			if float64(column*o.Grid.Width) > done && !math.IsNaN(mean.Lines[i].Low[column]) {
-				t.Errorf("%s has a time of a write that it never did", of.Trial.Name)
+				t.Errorf("%s: the chart has a time for a write that never completed", of.Trial.Name)
 			}
 		}
 	}
 	if o.panelOf("by-writes-memory") == nil || !o.Grid.Writes {
-		t.Error("memory by writes is not there")
+		t.Error("the chart of memory by writes is missing")
 	}
 }
 
@@ -131,23 +131,23 @@ func TestChartGroupsCombineStores(t *testing.T) {
 	short := runs.Random{Seed: 5, Seconds: 3, PerSecond: 500, Idle: -1}
 	a, b, c := ofStore(t, short, "etcd", 1), ofStore(t, short, "etcd", 2), ofStore(t, short, "consul", 3)
 	if found := GroupTrials([]*Charts{a, b}); len(found) != 0 {
-		t.Errorf("one store is together: %+v", found)
+		t.Errorf("two trials of one store in one run are combined: %+v", found)
 	}
 	b.Trial.Dir = "another run"
 	if found := GroupTrials([]*Charts{a, b}); len(found) != 1 || !found[0].OneStore || len(found[0].OverTime.Panels[0].Lines) != 2 {
-		t.Errorf("one store in two runs: %d together", len(found))
+		t.Errorf("two trials of one store in two runs: found %d groups, want 1", len(found))
 	}
 	b.Trial.Dir = a.Trial.Dir
 	if found := GroupTrials(nil); len(found) != 0 {
-		t.Errorf("nothing is together: %+v", found)
+		t.Errorf("no trials give the groups %+v", found)
 	}
 	b.Trial.Operation, b.Trial.Mix = "get", []scenario.Operation{{Kind: kv.Get, Weight: 1}}
 	if found := GroupTrials([]*Charts{b, c}); len(found) != 0 {
-		t.Errorf("reads and writes are together: %+v", found)
+		t.Errorf("reads and writes are combined: %+v", found)
 	}
 	b.Trial.Store, c.Trial.Operation, c.Trial.Mix, c.completedWrites = "etcd", "get", b.Trial.Mix, nil
 	if found := GroupTrials([]*Charts{b, c}); len(found) != 1 || len(found[0].ByWrites.Panels) != 0 || len(found[0].OverTime.Panels) == 0 {
-		t.Errorf("of reads: %+v", found)
+		t.Errorf("the group of two trials with reads is %+v", found)
 	}
 	var many []*Charts
 	for i := range 12 {
@@ -159,7 +159,7 @@ func TestChartGroupsCombineStores(t *testing.T) {
 	}
 	found := GroupTrials(many)
 	if len(found) != 1 || len(found[0].OverTime.Panels[0].Lines) != 2 || !strings.HasSuffix(found[0].OverTime.Panels[0].Lines[0].Name, ", 7 clients") || !slices.ContainsFunc(found[0].Notes, func(n string) bool { return strings.Contains(n, "highest throughput") }) {
-		t.Errorf("of many: %+v", found)
+		t.Errorf("the group of 12 trials is %+v", found)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestCurvesByRoleAndMember(t *testing.T) {
 			count, failed = count+c.Count, failed+c.Failed
 		}
 		if strings.Join(names, ", ") != what || count != o.Curves[0].Count || failed != m.Failed {
-			t.Errorf("%s: %q with %d operations of %d, %d failed of %d", what, names, count, o.Curves[0].Count, failed, m.Failed)
+			t.Errorf("%s: the curves %q contain %d operations of %d, and %d failures of %d", what, names, count, o.Curves[0].Count, failed, m.Failed)
 		}
 	}
 	one.Roles = append(one.Roles, record.RoleAt{Member: 2, Term: 3, Role: "leader"})
@@ -195,17 +195,17 @@ func TestCurvesByRoleAndMember(t *testing.T) {
 		cells[measure.Series{Kind: kv.Put, Member: 2, Term: term + 2}], cells[measure.Series{Kind: kv.Put, Member: 1, Term: term + 2}] = h, h
 	}
 	if c := curvesByMember(one, cells); len(c) != 2 || c[1].Name != "m2 (leader for a time)" {
-		t.Errorf("of two terms: %+v", c)
+		t.Errorf("with two terms, the curves by member are %+v", c)
 	}
 	one.ByMember = append(one.ByMember, record.ByMember{ID: 3, Name: "m3", Errors: 7})
 	one.ByRole = append(one.ByRole, record.Served{Role: "unknown", Errors: 7})
 	for what, curves := range map[string][]PercentileCurve{"m3: failed": curvesByMember(one, cells), "by members of unknown role: failed": curvesByRole(one, cells)} {
 		if last := curves[len(curves)-1]; len(curves) != 3 || last.Name != what || len(last.Points) > 0 || last.Count != 7 || last.Failed != 7 {
-			t.Errorf("of one whose operations all failed: %+v, not %s", last, what)
+			t.Errorf("the curve of a member or role whose operations all failed is %+v, want %s", last, what)
 		}
 	}
 	one.ByMember = one.ByMember[:1]
 	if c := curvesByMember(one, cells); c != nil {
-		t.Errorf("of one member: %+v", c)
+		t.Errorf("a trial with one member has the curves %+v", c)
 	}
 }

@@ -35,7 +35,7 @@ func TestChartsOfMachinesHaveGaps(t *testing.T) {
 	line := func(panel, name string) (known string) {
 		p := o.panelOf(panel)
 		if p == nil {
-			t.Fatalf("there is no %s", panel)
+			t.Fatalf("the panel %s is missing", panel)
 		}
 		for _, l := range p.Lines {
 			for second := 0; l.Name == name && second < 12; second++ {
@@ -52,18 +52,18 @@ func TestChartsOfMachinesHaveGaps(t *testing.T) {
 		t.Errorf("m1: %s", got)
 	}
 	if got := line("processors", record.MachineName); got != "xxxxxxxx-xxx" {
-		t.Errorf("the machine: %s", got)
+		t.Errorf("the line of the machine is %s", got)
 	}
 	if got := line("cores", record.MachineName+", busiest"); got != "xxxxxxxx-xxx" {
-		t.Errorf("its busiest processor: %s", got)
+		t.Errorf("the line of the busiest processor is %s", got)
 	}
 	if got := line("pressure", record.MachineName+", all for disks"); got != "xxxxxxxx-xxx" {
-		t.Errorf("its pressure: %s", got)
+		t.Errorf("the line of the pressure is %s", got)
 	}
 	for _, name := range []string{"throttled", "major-faults", "programs", "disk-queue", "retransmitted"} {
 		for i := range o.Panels {
 			if o.Panels[i].Name == name {
-				t.Errorf("%s is drawn", name)
+				t.Errorf("the panel %s is drawn", name)
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func TestTimeUntilADecision(t *testing.T) {
 	} {
 		c, rules := set(writesOf(test.seconds, steady(test.wait)))
 		if v := judged(c, rules); v.State != test.want || v.More != test.more {
-			t.Errorf("%d s of %d ns: %v, %v more", test.seconds, test.wait, v.State, v.More)
+			t.Errorf("%d s of writes that take %d ns: the verdict is %v, and it asks for %v more", test.seconds, test.wait, v.State, v.More)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestEndOfBurstCredits(t *testing.T) {
 	c, rules := set(step(220, 3*ms))
 	f := judged(c, rules).Findings[0]
 	if f.State != CannotTell || f.Disk.Trend.StepAt != 100 || !strings.Contains(f.Reason, "after 100 s, the typical time rose from 1.") {
-		t.Errorf("%v at %d: %s", f.State, f.Disk.Trend.StepAt, f.Reason)
+		t.Errorf("the verdict is %v with a step at %d s: %s", f.State, f.Disk.Trend.StepAt, f.Reason)
 	}
 	c, rules = set(step(300, 3*ms))
 	if v := judged(c, rules); v.State != Pass {
@@ -121,7 +121,7 @@ func TestDrift(t *testing.T) {
 	c, rules := set(writesOf(250, func(s, _ int) int64 { return ms + int64(s)*ms/100 + r.Int64N(ms/5) }))
 	f := judged(c, rules).Findings[0]
 	if f.State != CannotTell || f.More <= 0 || !strings.Contains(f.Reason, "at this rate, the p99 will reach 10.0 ms in about ") {
-		t.Errorf("%v, %v more: %s", f.State, f.More, f.Reason)
+		t.Errorf("the verdict is %v, and it asks for %v more: %s", f.State, f.More, f.Reason)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestRules(t *testing.T) {
 	}
 	c.Pairs[0], c.Verdicts, rules.Rules = Pair{From: "db1", To: "db2", Failure: "no route"}, nil, []kv.HostRule{trip}
 	if v = judged(c, rules); v.State != CannotTell || v.Findings[2].Reason != "no route" {
-		t.Errorf("a pair that was not measured: %+v", v)
+		t.Errorf("the verdict on a pair that was not measured is %+v", v)
 	}
 	// More time would decide the rule for the disks, but the pair would still be unmeasured. The
 	// verdict therefore does not ask for more time.
@@ -215,7 +215,7 @@ func TestRules(t *testing.T) {
 	}
 	c.Verdicts = nil
 	if v = judged(c, rules); v.State != CannotTell || v.Findings[0].More == 0 || v.More != 0 {
-		t.Errorf("short writes and a pair that was not measured: %v more, %+v", v.More, v)
+		t.Errorf("with short writes and a pair that was not measured, the verdict asks for %v more: %+v", v.More, v)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestP99OfRoundTrips(t *testing.T) {
 		c.Pairs = []Pair{p}
 		rules.Rules = []kv.HostRule{{Quantity: kv.P99RoundTrip, AtMost: 0.1}}
 		if v := judged(c, rules); v.State != want {
-			t.Errorf("%d of 200 are slow: %v, %s", slow, v.State, v.Findings[2].Reason)
+			t.Errorf("with %d slow round trips of 200, the verdict is %v: %s", slow, v.State, v.Findings[2].Reason)
 		}
 	}
 }

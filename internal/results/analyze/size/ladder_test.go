@@ -70,7 +70,7 @@ func TestLadderOfClients(t *testing.T) {
 	best := 0
 	for i, c := range clients {
 		if l.Steps[i].Load != fmt.Sprintf("%d clients", c) && c != 1 {
-			t.Errorf("step %d is of %s", i, l.Steps[i].Load)
+			t.Errorf("step %d has the load %s", i, l.Steps[i].Load)
 		}
 		if power(c) > power(clients[best]) {
 			best = i
@@ -93,7 +93,7 @@ func TestKneeDoesNotDependOnRange(t *testing.T) {
 		for _, clients := range [][]int{{1, 2, 4, 8, 16, 32, 64, 128}, {8, 16, 32, 64, 128, 256, 512}} {
 			l := laddersOf(closedSteps("put", lambda, 0.03, 1e-5, clients...)...)[0]
 			if l.Knee < 0 || l.Steps[l.Knee].Load != "32 clients" {
-				t.Errorf("λ %v, %v: the knee is at %d (%s)", lambda, clients, l.Knee, l.NoKneeReason)
+				t.Errorf("λ %v, clients %v: the knee is at step %d (%s), want 32 clients", lambda, clients, l.Knee, l.NoKneeReason)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func TestLadderWithoutKneeOrLawHasAReason(t *testing.T) {
 func TestLadderExcludesInvalidAndSlowTrials(t *testing.T) {
 	l := laddersOf(openStep(100, 1, 0.2), openStep(200, 1.001, 0.42), openStep(400, 1, 0.9), openStep(800, 1, 2.2), openStep(1600, 0.999, 16), openStep(3200, 0.8, 900))[0]
 	if !l.Open || l.Steps[5].ExclusionReason == "" || l.Steps[4].ExclusionReason != "" || l.Steps[1].ExclusionReason != "" || l.MaxConcurrency != 16 {
-		t.Errorf("of rates: %+v", l)
+		t.Errorf("the ladder of trials with rates is %+v", l)
 	}
 	if l.Knee != 3 {
 		t.Errorf("the knee is at %d: %s", l.Knee, l.NoKneeReason)
@@ -144,7 +144,7 @@ func TestLadderExcludesInvalidAndSlowTrials(t *testing.T) {
 	trials[3].Verdict.State, trials[4].State = verdict.Invalid, record.Interrupted
 	l = laddersOf(trials...)[0]
 	if l.Scaling != nil || !strings.Contains(l.NoScalingReason, "has only 4") || l.Knee == 3 || l.Knee == 4 {
-		t.Errorf("of invalid ones: %+v", l)
+		t.Errorf("the ladder with two invalid steps is %+v", l)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestLaddersAreOfOneLoad(t *testing.T) {
 		one.Connections = min(one.Clients, 32) // at most one connection per client
 	}
 	if all := laddersOf(few...); len(all) != 1 || len(all[0].Steps) != 5 {
-		t.Fatalf("of few connections: %+v", all)
+		t.Fatalf("the ladders of trials with few connections are %+v", all)
 	}
 	trials := append(closedSteps("etcd", 100, 0.1, 0, 1, 4, 16), closedSteps("zookeeper", 100, 0.1, 0, 1, 4, 16)...)
 	for _, one := range trials[3:] {
@@ -173,11 +173,11 @@ func TestLaddersAreOfOneLoad(t *testing.T) {
 		trials := closedSteps("etcd", 100, 0.1, 0, 1, 4, 16)
 		change(trials[1])
 		if all := laddersOf(trials...); len(all) != 0 {
-			t.Errorf("trials of another %s are steps", what)
+			t.Errorf("a trial with another %s is a step of the ladder", what)
 		}
 	}
 	if all := laddersOf(step("a", 4, 100), step("b", 4, 100), step("c", 8, 100)); len(all) != 0 {
-		t.Error("two loads are a ladder")
+		t.Error("trials with only two loads form a ladder")
 	}
 }
 

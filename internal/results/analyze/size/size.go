@@ -20,7 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Load is a load whose resource use is to be estimated.
+// Load is a load whose resource use must be estimated.
 type Load struct {
 	scenario.Load
 	Rate    float64       // operations per second

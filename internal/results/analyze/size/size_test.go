@@ -30,7 +30,7 @@ func TestExtrapolatedUsesAreMarked(t *testing.T) {
 		}
 		extrapolated := slices.DeleteFunc(s.Notes, func(note string) bool { return !strings.Contains(note, "extrapolated") })
 		if !slices.EqualFunc(extrapolated, c.want, func(note, want string) bool { return strings.Contains(note, want) }) {
-			t.Errorf("a load of %.0f of %.0f: %q", c.load, c.lower, extrapolated)
+			t.Errorf("load %.0f, capacity of at least %.0f: the notes about extrapolation are %q", c.load, c.lower, extrapolated)
 		}
 	}
 }

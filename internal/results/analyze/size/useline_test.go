@@ -28,11 +28,11 @@ func TestLinearUseIsRecovered(t *testing.T) {
 		want, within := base+slope*at, at >= first && at <= rate
 		switch got, known := l.use(at); {
 		case within && !known, supported && at <= maxExtrapolation*rate && !known:
-			t.Fatalf("seed %d: at %g of %g to %g it is not known", seed, at, first, rate)
+			t.Fatalf("seed %d: the use at %g is unknown, with measured rates from %g to %g", seed, at, first, rate)
 		case !supported && known && (at > sameRateRatio*rate || at*sameRateRatio < first), known && at > maxExtrapolation*rate:
-			t.Fatalf("seed %d: at %g of %g to %g it is %g, and cannot be known", seed, at, first, rate, got)
+			t.Fatalf("seed %d: the use at %g, with measured rates from %g to %g, is %g, want unknown", seed, at, first, rate, got)
 		case known && (within || supported) && math.Abs(got-want) > 1e-6*want && (within || at > sameRateRatio*rate || at*sameRateRatio < first):
-			t.Fatalf("seed %d: at %g it is %g, not %g", seed, at, got, want)
+			t.Fatalf("seed %d: the use at %g is %g, want %g", seed, at, got, want)
 		}
 		limit := base + slope*rate*between(1.1, 3)
 		wantAt := (limit - base) / slope
@@ -40,10 +40,10 @@ func TestLinearUseIsRecovered(t *testing.T) {
 			wantAt = 0
 		}
 		if got := l.reaches(limit); math.Abs(got-wantAt) > 1e-6*wantAt {
-			t.Fatalf("seed %d: it reaches %g at %g, not %g", seed, limit, got, wantAt)
+			t.Fatalf("seed %d: the line reaches %g at %g, want %g", seed, limit, got, wantAt)
 		}
 		if lineOf(points, func(p *usedPoint) float64 { return p.network }) != nil {
-			t.Fatal("what is not known has a line")
+			t.Fatal("a metric without measurements has a line")
 		}
 	}
 }
@@ -64,14 +64,14 @@ func TestFewAndFallingUses(t *testing.T) {
 		last := points[len(points)-1].rate
 		for _, rate := range []float64{points[0].rate / 2, 1.5 * last, 5 * last} {
 			if use, known := l.use(rate); known {
-				t.Errorf("%s: at %g it is %g", name, rate, use)
+				t.Errorf("%s: the use at %g is %g, want unknown", name, rate, use)
 			}
 		}
 		if full := l.reaches(20); full != 0 {
-			t.Errorf("%s: it is full at %g", name, full)
+			t.Errorf("%s: the line reaches 20 CPUs at %g, want 0", name, full)
 		}
 		if use, known := l.use(points[0].rate); !known || use != points[0].cpu {
-			t.Errorf("%s: where it was measured it is %g, %v", name, use, known)
+			t.Errorf("%s: the use at the first measured rate is %g, known %v", name, use, known)
 		}
 	}
 }

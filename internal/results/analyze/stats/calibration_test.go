@@ -383,8 +383,8 @@ func TestManyComparisons(t *testing.T) {
 	doc.add("nothing differs", rate(corrected, runs), rate(plain, runs))
 	doc.add("one is 10 % better (found in "+rate(found, runs)+")", rate(other, runs), "")
 	doc.inDocs(t)
-	held(t, "a false word", corrected, runs, 0, mostFalse)
-	held(t, "a false word beside a true one", other, runs, 0, mostFalse)
+	held(t, "a false verdict", corrected, runs, 0, mostFalse)
+	held(t, "a false verdict next to a true one", other, runs, 0, mostFalse)
 	held(t, "10 %", found, runs, leastFound, 1)
 }
 

@@ -251,12 +251,12 @@ func TestEffectsOnTimesAndThroughputsAreReciprocal(t *testing.T) {
 				swapped, _ := ratioOf(b, a)
 				sameInterval(t, d.name+", "+what+" swapped", swapped.Interval(Level), 1/i.Value, 1/i.High, 1/i.Low)
 				if !ok || !near(time.P(), throughput.P()) || i.Low > i.High {
-					t.Errorf("%s, %s of %d: %+v, p %g and %g", d.name, what, n, i, time.P(), throughput.P())
+					t.Errorf("%s, %s of %d: the interval of the times is %+v, p of the times is %g and p of the throughputs is %g", d.name, what, n, i, time.P(), throughput.P())
 				}
 				for _, level := range []float64{0.8, 0.95, 0.999} {
 					i := time.Interval(level)
 					if leaves := i.Low > 1 || i.High < 1; leaves != (time.P() < 1-level) {
-						t.Errorf("%s, %s of %d: p is %g and the interval at %g %+v", d.name, what, n, time.P(), level, i)
+						t.Errorf("%s, %s of %d: p is %g, but the interval at the level %g is %+v", d.name, what, n, time.P(), level, i)
 					}
 				}
 			}
@@ -281,7 +281,7 @@ func TestClaimsAreOneSided(t *testing.T) {
 		}
 		sameInterval(t, fmt.Sprint("all may be off by ", effect), i, plain.Value, low, high)
 		if remains := math.Abs(plain.Value/(1+effect) - plain.Value); plain.DisturbedPart != 0 || math.Abs(i.DisturbedPart-remains) > 1e-4 {
-			t.Errorf("after many more repeats %g of %+v remains, not %g", i.DisturbedPart, i, remains)
+			t.Errorf("the part that more repeats cannot remove is %g of %+v, want %g", i.DisturbedPart, i, remains)
 		}
 		both, _ := RatioOf(claimed, claimed)
 		none, _ := RatioOf(UndisturbedRepeats(values), UndisturbedRepeats(values))
@@ -291,7 +291,7 @@ func TestClaimsAreOneSided(t *testing.T) {
 		low, high = min(1/(1+effect), 1)*j.Low, max(1/(1+effect), 1)*j.High
 		sameInterval(t, fmt.Sprint("one side may be off by ", effect), one.Interval(Level), j.Value, low, high)
 		if j := judge(Comparison{Ratio: one}); j.Word != Unclear || j.MoreRepeats != MaxMoreRepeats {
-			t.Errorf("one side may be off by %g: %+v", effect, j)
+			t.Errorf("one side may be off by %g: the judgement is %+v", effect, j)
 		}
 	}
 	for _, bad := range []Repeats{{Values: values, Effects: []float64{0.1}}, {Values: values, Effects: append(slices.Repeat([]float64{0}, 4), math.NaN())}} {
@@ -301,6 +301,6 @@ func TestClaimsAreOneSided(t *testing.T) {
 	}
 	nothing := Repeats{Values: values, Effects: slices.Repeat([]float64{-1}, len(values))}
 	if i, ok := OverRepeats(nothing, Level); !ok || i.High < 10 {
-		t.Errorf("of repeats that may be off by everything: %+v", i)
+		t.Errorf("the interval over repeats with unlimited disturbances is %+v", i)
 	}
 }

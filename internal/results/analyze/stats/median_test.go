@@ -41,7 +41,7 @@ func TestMedianIntervalCoversTheTruth(t *testing.T) {
 			}
 			// For 4,000 trials, four standard errors are 1.4 %.
 			if share := float64(held) / times; share < Level-0.014 {
-				t.Errorf("%s: of %d values, %.3f of the intervals hold the median", name, n, share)
+				t.Errorf("%s, %d values: the share of intervals that contain the median is %.3f", name, n, share)
 			}
 		}
 	}
@@ -49,13 +49,13 @@ func TestMedianIntervalCoversTheTruth(t *testing.T) {
 
 func TestMedianOfFew(t *testing.T) {
 	if i, ok := Median([]float64{3, 1, 2, 9}, Level); ok || i.Value != 3 {
-		t.Errorf("of four: %+v, %v", i, ok)
+		t.Errorf("the median of four values is %+v, %v", i, ok)
 	}
 	if i, ok := Median([]float64{6, 5, 4, 3, 2, 1}, Level); !ok || i.Low != 1 || i.High != 6 || i.Value != 4 {
-		t.Errorf("of six: %+v, %v", i, ok)
+		t.Errorf("the median of six values is %+v, %v", i, ok)
 	}
 	if i, ok := Median([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, Level); !ok || i.Low != 2 || i.High != 9 {
-		t.Errorf("of ten: %+v, %v", i, ok)
+		t.Errorf("the median of ten values is %+v, %v", i, ok)
 	}
 	for _, none := range [][]float64{nil, {1, 2, 3, 4, 5, math.NaN()}} {
 		if _, ok := Median(none, Level); ok {

@@ -36,7 +36,7 @@ func TestScalingFindsTheLaw(t *testing.T) {
 		}
 		if n, x, ok := s.Peak(); ok && law.kappa > 0 {
 			if want := math.Sqrt((1 - law.sigma) / law.kappa); math.Abs(n/want-1) > 0.01 || x < s.Throughput(n*0.9) || x < s.Throughput(n*1.1) {
-				t.Errorf("%+v: the peak is at %v with %v, not at %v", law, n, x, want)
+				t.Errorf("%+v: the peak is at %v clients with a throughput of %v, want a maximum at %v", law, n, x, want)
 			}
 		}
 	}
@@ -67,13 +67,13 @@ func TestScalingCoversTheLaw(t *testing.T) {
 					}
 				}
 				if s.Deviation > 0.25 {
-					t.Fatalf("%+v: the steps are said to be off by %v", law, s.Deviation)
+					t.Fatalf("%+v: the deviation of the steps is %v, want at most 0.25", law, s.Deviation)
 				}
 			}
 			t.Logf("%d steps, %+v: %.1f %% %.1f %% %.1f %%", len(n), law, 100*float64(held[0])/runs, 100*float64(held[1])/runs, 100*float64(held[2])/runs)
 			for parameter, h := range held {
 				if float64(h) < 0.9*runs {
-					t.Errorf("%d steps, %+v: parameter %d is held in %d of %d", len(n), law, parameter, h, runs)
+					t.Errorf("%d steps, %+v: the intervals of parameter %d contain the truth in %d of %d runs", len(n), law, parameter, h, runs)
 				}
 			}
 		}
@@ -94,7 +94,7 @@ func TestScalingScalesWithItsSteps(t *testing.T) {
 		}
 		second, ok := FitScaling(append(other, other...), Level)
 		if !ok || math.Abs(second.Lambda.Value/first.Lambda.Value/60-1) > 1e-3 || math.Abs(second.Sigma.High-first.Sigma.High) > 1e-3 || math.Abs(second.Deviation-first.Deviation) > 1e-4 {
-			t.Fatalf("%+v becomes %+v", first, second)
+			t.Fatalf("the fit %+v becomes %+v with another unit and every step twice", first, second)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestScalingNotKnown(t *testing.T) {
 	for _, steps := range [][]Step{nil, {{1, 1}, {2, 2}, {3, 3}, {4, 4}}, {{1, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 5}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 0}},
 		{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {0, 5}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, math.NaN()}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {math.Inf(1), 5}}} {
 		if s, ok := FitScaling(steps, Level); ok {
-			t.Errorf("%v make %+v", steps, s)
+			t.Errorf("the steps %v have the fit %+v, want none", steps, s)
 		}
 	}
 }

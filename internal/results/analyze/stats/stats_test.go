@@ -70,7 +70,7 @@ func TestIntervalScalesWithItsValues(t *testing.T) {
 		sameInterval(t, "7 - 3x", m, 7-3*i.Value, 7-3*i.High, 7-3*i.Low)
 		wider, _ := OverRepeats(UndisturbedRepeats(values), 0.99)
 		if wider.Low >= i.Low || wider.High <= i.High {
-			t.Errorf("at 99 %% %+v is not wider than %+v", wider, i)
+			t.Errorf("the interval at 99 %% is %+v, want it wider than %+v", wider, i)
 		}
 	})
 }
@@ -79,10 +79,10 @@ func TestIntervalOfKnownValues(t *testing.T) {
 	// The mean is 3, the standard deviation is √2.5, and t is 2.776445.
 	i, _ := OverRepeats(UndisturbedRepeats([]float64{1, 2, 3, 4, 5}), Level)
 	if math.Abs(i.Low-1.036757) > 1e-6 || math.Abs(i.High-4.963243) > 1e-6 {
-		t.Errorf("1 to 5: %+v", i)
+		t.Errorf("the interval over 1 to 5 is %+v", i)
 	}
 	if !near(i.HalfWidth(), (i.High-3)/3) {
-		t.Errorf("half-width %g of %+v", i.HalfWidth(), i)
+		t.Errorf("the half-width is %g, but the interval is %+v", i.HalfWidth(), i)
 	}
 	even := make([]float64, 11)
 	for k := range even {
@@ -95,11 +95,11 @@ func TestIntervalOfKnownValues(t *testing.T) {
 	even[10] = 40
 	i, _ = OverRepeats(UndisturbedRepeats(even), Level)
 	if i.High-i.Value <= i.Value-i.Low {
-		t.Errorf("with a value far above the others %+v does not reach farther up", i)
+		t.Errorf("with one value far above the others, the interval %+v is not wider above its value than below", i)
 	}
 	i, ok := OverRepeats(UndisturbedRepeats([]float64{4, 4, 4}), Level)
 	if !ok || i.Low != 4 || i.High != 4 || i.HalfWidth() != 0 {
-		t.Errorf("of equal repeats: %+v", i)
+		t.Errorf("the interval over equal repeats is %+v", i)
 	}
 	for _, bad := range [][]float64{nil, {1}, {1, math.NaN()}, {1, math.Inf(1), 2}} {
 		if i, ok := OverRepeats(UndisturbedRepeats(bad), Level); ok {
@@ -120,13 +120,13 @@ func TestRatioIsSymmetric(t *testing.T) {
 		before = values
 		ab, ok := quietRatio(a, b)
 		if !ok {
-			t.Fatalf("%v and %v have no ratio", a, b)
+			t.Fatalf("the samples %v and %v have no ratio", a, b)
 		}
 		ba, _ := quietRatio(b, a)
 		i, j := ab.Interval(Level), ba.Interval(Level)
 		sameInterval(t, "swapped", j, 1/i.Value, 1/i.High, 1/i.Low)
 		if !near(ab.Value*ba.Value, 1) || !near(ab.P(), ba.P()) {
-			t.Errorf("%g times %g, p %g and %g", ab.Value, ba.Value, ab.P(), ba.P())
+			t.Errorf("the ratios are %g and, with swapped sides, %g, with p of %g and %g", ab.Value, ba.Value, ab.P(), ba.P())
 		}
 		scaled, _ := quietRatio(times(a, 1e9), times(b, 1e9))
 		sameInterval(t, "in another unit", scaled.Interval(Level), i.Value, i.Low, i.High)
@@ -135,12 +135,12 @@ func TestRatioIsSymmetric(t *testing.T) {
 		for _, level := range []float64{0.8, 0.95, 0.999} {
 			i := ab.Interval(level)
 			if leaves := i.Low > 1 || i.High < 1; leaves != (ab.P() < 1-level) {
-				t.Errorf("p is %g and the interval at %g %+v", ab.P(), level, i)
+				t.Errorf("p is %g, but the interval at the level %g is %+v", ab.P(), level, i)
 			}
 		}
 		self, _ := quietRatio(a, a)
 		if self.Value != 1 || self.P() != 1 {
-			t.Errorf("a group beside itself: %g, p %g", self.Value, self.P())
+			t.Errorf("the ratio of a group to itself is %g with p of %g", self.Value, self.P())
 		}
 	})
 }
@@ -173,15 +173,15 @@ func TestStudentsPairs(t *testing.T) {
 	for _, n := range []int{2, 9} {
 		few, _ := quietRounds(a[:n], b[:n])
 		if plain, _ := quietRatio(a[:n], b[:n]); !reflect.DeepEqual(few, plain) {
-			t.Errorf("of %d rounds: %+v, not %+v", n, few, plain)
+			t.Errorf("%d rounds: the ratio is %+v, want %+v", n, few, plain)
 		}
 	}
 	uneven, _ := quietRounds(a, b[1:])
 	if plain, _ := quietRatio(a, b[1:]); !reflect.DeepEqual(uneven, plain) {
-		t.Errorf("of groups of two sizes: %+v, not %+v", uneven, plain)
+		t.Errorf("sides with different numbers of rounds: the ratio is %+v, want %+v", uneven, plain)
 	}
 	if _, ok := quietRounds(a, make([]float64, len(a))); ok {
-		t.Error("there is a ratio to 0")
+		t.Error("quietRounds returns a ratio to zero")
 	}
 }
 
@@ -206,15 +206,15 @@ func TestRatioOfOddGroups(t *testing.T) {
 	}
 	exact, _ := quietRatio([]float64{2, 2, 2}, []float64{1, 1})
 	if j := judge(Comparison{exact, true}); exact.P() != 0 || j.Word != Better || j.MoreRepeats != 0 {
-		t.Errorf("twice as much without variance: %+v", j)
+		t.Errorf("a ratio of 2 without variance is judged as %+v", j)
 	}
 	equal, _ := quietRatio([]float64{2, 2}, []float64{2, 2})
 	if j := judge(Comparison{equal, true}); equal.P() != 1 || j.Word != Same {
-		t.Errorf("equal without variance: %+v", j)
+		t.Errorf("equal values without variance are judged as %+v", j)
 	}
 	half, _ := quietRatio([]float64{2, 2, 2}, []float64{1, 1.01})
 	if j := judge(Comparison{half, false}); j.Word != Worse || math.IsNaN(j.Interval.Low) {
-		t.Errorf("variance on one side alone: %+v", j)
+		t.Errorf("with variance on one side only, the judgement is %+v", j)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestHolmsExample(t *testing.T) {
 		}
 	}
 	if a, _ := holm(nil); len(a) != 0 {
-		t.Errorf("of nothing: %v", a)
+		t.Errorf("holm(nil) returns %v", a)
 	}
 }
 
@@ -276,13 +276,13 @@ func TestWordsAgree(t *testing.T) {
 				t.Errorf("%+v", j)
 			}
 			if alone := judge(all[i]); j.Word != Unclear && j.Word != alone.Word && alone.Word != Same {
-				t.Errorf("alone %+v, among others %+v", alone, j)
+				t.Errorf("the judgement alone is %+v, and among other comparisons %+v", alone, j)
 			}
 		}
 	}
 	for _, w := range []Word{Better, Worse, Same, Unclear} {
 		if seen[w] < 20 {
-			t.Errorf("%s was said %d times alone: the test shows little", w, seen[w])
+			t.Errorf("the word %s occurred only %d times in the single comparisons, want at least 20", w, seen[w])
 		}
 	}
 }
@@ -299,7 +299,7 @@ func TestMoreRepeats(t *testing.T) {
 		ratio, _ := quietRatio(louder, base)
 		j := judge(Comparison{ratio, true})
 		if j.Word != Unclear || j.MoreRepeats <= before {
-			t.Errorf("with %g times the noise: %+v, after %d", noise, j, before)
+			t.Errorf("with %g times the noise, the judgement is %+v, want unclear with more than %d repeats", noise, j, before)
 		}
 		before = j.MoreRepeats
 	}
@@ -323,10 +323,10 @@ func TestJackknifeOfMeansIsBatchMeans(t *testing.T) {
 		sameInterval(t, "batch means", w.Interval, i.Value, i.Low, i.High)
 	}
 	if w, ok := MeanWithinRun(make([]float64, 60), Level); !ok || w.Low != 0 || w.High != 0 || w.RunTooShort {
-		t.Errorf("of a run that does not vary: %+v", w)
+		t.Errorf("the interval of a run that does not vary is %+v", w)
 	}
 	if w, ok := MeanWithinRun(make([]float64, 9), Level); ok {
-		t.Errorf("of nine seconds: %+v", w)
+		t.Errorf("nine seconds have an interval: %+v", w)
 	}
 	w, _ := WithinRun(60, 12, Level, func(from, _ int) float64 { return float64(from) })
 	if w.Blocks != 3 || !w.RunTooShort {
@@ -358,11 +358,11 @@ func TestCorrelationTime(t *testing.T) {
 	}
 	for what, series := range map[string][]float64{"nothing": nil, "one second": {1}, "equal seconds": make([]float64, 50), "alternating seconds": alternating} {
 		if got := CorrelationTime(series); got != 1 {
-			t.Errorf("of %s: %g", what, got)
+			t.Errorf("the correlation time of %s is %g, want 1", what, got)
 		}
 	}
 	if a, b := blockLength(autoregressive("", 0).seconds(r, 500)), blockLength(autoregressive("", 0.9).seconds(r, 500)); a > 5 || b < 10 {
-		t.Errorf("blocks of %.1f without memory and of %.1f with ρ 0.9", a, b)
+		t.Errorf("the blocks are %.1f long for independent seconds and %.1f for ρ 0.9", a, b)
 	}
 }
 
@@ -380,11 +380,11 @@ func TestSteadyFromAStep(t *testing.T) {
 		t.Errorf("15 s at 80 %%: %+v", s)
 	}
 	if s, _ = SteadyFrom(repeats[:1]); s.FirstSecond != 15 || !s.WindowTooEarly || !s.TooFewRepeats {
-		t.Errorf("of one repeat: %+v", s)
+		t.Errorf("the steady part of one repeat is %+v", s)
 	}
 	level := slices.Repeat([]float64{3}, 60)
 	if s, ok = SteadyFrom([][]float64{level, level, level}); !ok || s.FirstSecond != 0 || s.WindowTooEarly || s.Shift != 0 {
-		t.Errorf("of equal seconds: %+v", s)
+		t.Errorf("the steady part of repeats with equal seconds is %+v", s)
 	}
 	broken := slices.Clone(level)
 	broken[7] = math.NaN()
@@ -398,10 +398,10 @@ func TestSteadyFromAStep(t *testing.T) {
 func TestPreciseAsksForRepeats(t *testing.T) {
 	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, MinUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
 	if precise(0.02, UndisturbedRepeats(equal.Values[1:])) || !precise(0.02, equal) || precise(0.02, equal, Repeats{}) {
-		t.Error("equal repeats: the fewest are not what decides")
+		t.Error("precise must be false below MinUntilPrecise equal repeats, and true from that number on")
 	}
 	if precise(0.02, wide) || precise(0.02, equal, wide) || !precise(0.2, equal, wide) {
-		t.Error("one figure that is not precise enough does not decide")
+		t.Error("precise must be false if one figure is too wide, and true if all are narrow enough")
 	}
 	i, _ := UntilPrecise(wide)
 	plain, _ := OverRepeats(wide, Level)
@@ -415,7 +415,7 @@ func TestPreciseAsksForRepeats(t *testing.T) {
 func TestPreciseRatioAsksForRepeats(t *testing.T) {
 	equal, wide := UndisturbedRepeats(slices.Repeat([]float64{5}, MinUntilPrecise)), UndisturbedRepeats(append(slices.Repeat([]float64{5}, 9), 6))
 	if preciseRatio(0.02, UndisturbedRepeats(equal.Values[1:]), equal) || !preciseRatio(0.02, equal, equal) || preciseRatio(0.02, equal, wide) || !preciseRatio(0.2, wide, equal) || preciseRatio(0.02, equal, Repeats{}) {
-		t.Error("equal, few and wide repeats are not told apart")
+		t.Error("preciseRatio must be true for equal repeats, and false for few or wide repeats")
 	}
 	r, _ := RatioOf(equal, wide)
 	i, _ := UntilPreciseRatio(equal, wide)

@@ -24,7 +24,7 @@ func TestClientsHaveABarEach(t *testing.T) {
 			t.Errorf("%v: %v", operations, err)
 		}
 		if operations[0] == 0 && !strings.Contains(c.SVG, `M0 150h100V150h-100z"><title>0 operations</title>`) {
-			t.Errorf("who did nothing has a bar: %s", c.SVG)
+			t.Errorf("the chart has no empty bar for a client without operations: %s", c.SVG)
 		}
 	}
 }

@@ -24,12 +24,12 @@ func TestPercentileLabelsFit(t *testing.T) {
 				from = at - long
 			}
 			if from <= end || from+long > width+spacing {
-				t.Errorf("of %.1f nines, %q lies from %.0f to %.0f after one to %.0f", right, tick.label, from, from+long, end)
+				t.Errorf("axis up to %.1f nines: the label %q covers %.0f to %.0f, and the previous label ends at %.0f", right, tick.label, from, from+long, end)
 			}
 			end = from + long
 		}
 		if labels < 2 {
-			t.Errorf("of %.1f nines only %d have a label", right, labels)
+			t.Errorf("axis up to %.1f nines: only %d ticks have a label", right, labels)
 		}
 	}
 	if ticks := percentileTicks(8); ticks[6].label != "99.9999 %" || ticks[3].label != "99.9 %" {

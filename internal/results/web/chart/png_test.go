@@ -150,7 +150,7 @@ func TestText(t *testing.T) {
 			}
 		}
 		if !ink.In(want) || ink.Dx() < 40 || ink.Dy() < 10 || d.fontError != nil {
-			t.Errorf("%d: the text is at %v, %v", at, ink, d.fontError)
+			t.Errorf("position %d: the text covers %v, and the font error is %v", at, ink, d.fontError)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestFindBeatsSimplerMethods(t *testing.T) {
 	for j := range methods {
 		line += fmt.Sprintf("  %s %.3f (precision %.3f, recall %.3f)", methods[j].name, total[j].f1(), total[j].precision(), total[j].recall())
 		if j > 0 && total[j].f1() > total[0].f1()-0.1 {
-			t.Errorf("%s has an F1 of %.3f, and Find %.3f", methods[j].name, total[j].f1(), total[0].f1())
+			t.Errorf("%s has an F1 of %.3f, and Find has %.3f, want a lead of at least 0.1", methods[j].name, total[j].f1(), total[0].f1())
 		}
 	}
 	t.Log(line)
@@ -94,14 +94,14 @@ func checkFinal(t *testing.T, points []Point) {
 	for n := range len(points) + 1 {
 		now := find(points[:n])
 		if len(now) < len(before) {
-			t.Fatalf("with point %d the changes %+v became %+v", n-1, before, now)
+			t.Fatalf("with point %d, the number of changes decreased from %+v to %+v", n-1, before, now)
 		}
 		for i, b := range before {
 			if b.Kind == Drift && now[i].LastDriftIndex >= b.LastDriftIndex {
 				b.LastDriftIndex = now[i].LastDriftIndex
 			}
 			if b != now[i] {
-				t.Fatalf("with point %d the change %+v became %+v", n-1, before[i], now[i])
+				t.Fatalf("point %d altered the change %+v to %+v", n-1, before[i], now[i])
 			}
 		}
 		for i := len(before); i < len(now); i++ {
@@ -133,7 +133,7 @@ func TestOneOrTwoOutliersAreNoChange(t *testing.T) {
 			v[second] += size * (0.5 + r.Float64())
 		}
 		if changes := find(plain(v)); len(changes) > 0 {
-			t.Fatalf("%v has the changes %+v", v, changes)
+			t.Fatalf("the points %v have the changes %+v, want none", v, changes)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestOneStepIsOneChange(t *testing.T) {
 		changes := find(plain(v))
 		for i := 1; i < len(changes); i++ {
 			if changes[i].Index-changes[i-1].Index < 2*minBefore {
-				t.Errorf("a step of %.2f at %d is %+v", size, at, changes)
+				t.Errorf("for a step of %.2f at %d, Find returns changes that are too close: %+v", size, at, changes)
 			}
 		}
 		if len(changes) == 1 && changes[0].Kind == Step && length == 1 {
@@ -179,7 +179,7 @@ func TestOneStepIsOneChange(t *testing.T) {
 		}
 	}
 	if all < 100 || float64(inside) < 0.9*float64(all) {
-		t.Errorf("%d of %d places are in their ranges", inside, all)
+		t.Errorf("the ranges of only %d of %d steps contain the true place", inside, all)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestIntervalsOfSizesHold(t *testing.T) {
 		}
 	}
 	if all < 450 || float64(inside) < 0.92*float64(all) || float64(inside) > 0.99*float64(all) {
-		t.Errorf("%d of %d intervals hold the true size", inside, all)
+		t.Errorf("the intervals of only %d of %d changes contain the true size", inside, all)
 	}
 }
 
@@ -269,16 +269,16 @@ func TestFindIgnoresUnitAndDirection(t *testing.T) {
 	}
 	a, b, c := find(s.points), find(moved), find(turned)
 	if len(a) == 0 || len(a) != len(b) {
-		t.Fatalf("%+v differs from %+v", a, b)
+		t.Fatalf("the changes are %+v, but with shifted points they are %+v", a, b)
 	}
 	for i := range a {
 		if a[i].Index != b[i].Index || a[i].ConfirmedBy != b[i].ConfirmedBy {
-			t.Errorf("%+v differs from %+v", a[i], b[i])
+			t.Errorf("the change is %+v, but with shifted points it is %+v", a[i], b[i])
 		}
 		c[i].Rises = !c[i].Rises
 	}
 	if !reflect.DeepEqual(a, c) {
-		t.Errorf("%+v differs from %+v", a, c)
+		t.Errorf("the changes are %+v, but with the opposite sign they are %+v", a, c)
 	}
 }
 
@@ -289,7 +289,7 @@ func TestUnconfirmedPointsAreCounted(t *testing.T) {
 	for n, want := range map[int]int{7: 0, 8: 1, 9: 2, 10: 0} {
 		changes, off := Find(plain(v[:n]))
 		if off != want || len(changes) != n/10 {
-			t.Errorf("%d points: %+v and %d unconfirmed", n, changes, off)
+			t.Errorf("%d points have the changes %+v and %d unconfirmed points", n, changes, off)
 		}
 	}
 }
@@ -319,7 +319,7 @@ func TestLongSeriesAreFast(t *testing.T) {
 		took := time.Since(began)
 		t.Logf("%s: %v, %d changes", name, took, len(changes))
 		if took > 5*time.Second { // generous, for busy machines; the benchmark measures the time
-			t.Errorf("%s took %v", name, took)
+			t.Errorf("%s: Find and Sizes took %v, want at most 5s", name, took)
 		}
 	}
 }
@@ -352,7 +352,7 @@ func FuzzFind(f *testing.F) {
 		for i, s := range Sizes(points, changes) {
 			c := changes[i]
 			if math.IsNaN(s.Value+s.Low+s.High) || s.Low > s.Value || s.Value > s.High || c.Low > c.Index || c.Index > c.High || c.PValue < 0 || c.PValue > 1 || c.LastDriftIndex < c.Index || c.LastDriftIndex >= len(points) {
-				t.Fatalf("%+v has the size %+v", c, s)
+				t.Fatalf("the change %+v has the size %+v", c, s)
 			}
 		}
 	})
