@@ -19,6 +19,6 @@ func TestCleanKeepsNeededVariables(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if len(environNames) != 4 {
-		t.Errorf("the names have become %q", environNames[:])
+		t.Errorf("CleanEnviron changed the list of names to %q", environNames[:])
 	}
 }

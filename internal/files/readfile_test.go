@@ -18,7 +18,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := syscall.Mkfifo(at("pipe"), 0o600); err != nil {
-		t.Skipf("no pipe can be made here: %v", err)
+		t.Skipf("no pipe can be created here: %v", err)
 	}
 	if err := os.Symlink("pipe", at("link")); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 		_, err := Open(path)
 		_, again := Read(path, 100)
 		if err == nil || again == nil || err.Error() != "read "+path+": it is "+want+" and not a regular file" {
-			t.Errorf("%s: %v, %v", path, err, again)
+			t.Errorf("%s: Open returned the error %v, and Read returned %v", path, err, again)
 		}
 	}
 	if _, err := Read(at("nothing"), 100); !errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func TestReadInStaysInTheFolder(t *testing.T) {
 	} {
 		b, err := ReadIn(dir, name, 100)
 		if good != (err == nil) || good && string(b) != "in/sub/f" {
-			t.Errorf("%s: %q, %v", name, b, err)
+			t.Errorf("%s: ReadIn returned %q, error %v", name, b, err)
 		}
 	}
 }
@@ -77,13 +77,13 @@ func TestReadHasALimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := Read(path, 5); err != nil || string(b) != "12345" {
-		t.Errorf("%q, %v", b, err)
+		t.Errorf("Read returned %q, error %v", b, err)
 	}
 	if _, err := Read(path, 4); err == nil || !strings.Contains(err.Error(), "it is larger than 4 bytes") {
-		t.Errorf("one byte more than there may be: %v", err)
+		t.Errorf("a file that is one byte larger than the limit: %v", err)
 	}
 	if err := os.Truncate(path, 1<<40); err != nil {
-		t.Skipf("no file of 1 TiB can be made here: %v", err)
+		t.Skipf("this file system cannot hold a file of 1 TiB: %v", err)
 	}
 	if _, err := Read(path, 1<<20); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
 		t.Errorf("1 TiB: %v", err)

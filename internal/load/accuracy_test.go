@@ -87,7 +87,7 @@ func near(t settle.Reporter, what string, got, want, tolerance float64) {
 func atLeast(t settle.Reporter, what string, got, least float64) {
 	t.Helper()
 	if got < 0.998*least {
-		t.Errorf("%s is %v ns, and the server made it %v at least", what, got, least)
+		t.Errorf("%s is %v ns, want at least the server's delay of %v", what, got, least)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestCoordinatedOmission(t *testing.T) {
 			atLeast(t, "p50", s.Percentile(50).NS, 2e6)
 			atLeast(t, "p95", s.Percentile(95).NS, 0.498e9)
 			atLeast(t, "p99", s.Percentile(99).NS, 0.898e9)
-			atLeast(t, "the longest", s.Max.NS, 0.996e9)
+			atLeast(t, "the longest response time", s.Max.NS, 0.996e9)
 			near(r, "p95", s.Percentile(95).NS, 0.5e9, 0.1)
 			near(r, "p99", s.Percentile(99).NS, 0.9e9, 0.1)
 			near(r, "the longest gap", m.LongestGap, 1, 0.15)
@@ -168,7 +168,7 @@ func TestClosedLoopMeanTimesThroughputIsClients(t *testing.T) {
 			res := run(t, taskFor(serve(t, "delay=10ms", store.NullOptions{}), sized(l, 0)))
 			littlesLaw(t, res, 40)
 			near(r, "throughput x mean response time", lawOf(res), 40, 0.03)
-			near(t, "mean in flight", res.Measured.MeanInFlight, 40, 0.03)
+			near(t, "the mean number of operations in flight", res.Measured.MeanInFlight, 40, 0.03)
 		})
 	})
 }
@@ -185,18 +185,18 @@ func TestUnansweredOperationsAreTimedAndCounted(t *testing.T) {
 		l.Timeout, l.Threads = 5*time.Second, loops
 		m := run(t, taskFor(serve(t, "never every 50", store.NullOptions{Memory: true}), l)).Measured
 		if got := m.Outcomes[kv.TimedOut]; got != 60 {
-			t.Errorf("%d timed out, want every 50th of 3000", got)
+			t.Errorf("%d operations timed out, want 60 (every 50th of 3000)", got)
 		}
 		for _, c := range m.Cells {
 			if h := c.Failed[measure.ErrorIndex(kv.TimedOut)]; h != nil {
 				// A histogram's value differs from the recorded value by at most 0.1 %.
 				if least := float64(h.Min()); least < 0.999*float64(l.Timeout) {
-					t.Errorf("one was given up after %v ns", least)
+					t.Errorf("the shortest time of a timed-out operation is %v ns, which is less than the timeout", least)
 				}
 			}
 		}
 		if s := measure.Summarize(m.MergedCell().Response, m.Failed()); !s.Percentile(99).Failed || s.Percentile(95).Failed {
-			t.Error("2 % failed: p99 must say so, and p95 must not")
+			t.Error("2 % of the operations failed; want p99 marked as failed, and p95 not")
 		}
 	})
 }
@@ -228,7 +228,7 @@ func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
 			t.Errorf("lost %d, reconnects %d", m.Outcomes[kv.ConnectionLost], m.Reconnects)
 		}
 		if m.Succeeded() < 10*m.Failed() {
-			t.Errorf("%d succeeded and %d failed: the load did not go on", m.Succeeded(), m.Failed())
+			t.Errorf("%d operations succeeded and %d failed: the load did not continue", m.Succeeded(), m.Failed())
 		}
 	})
 }
@@ -240,10 +240,10 @@ func TestGoAwayLosesNoOperation(t *testing.T) {
 		l.Total, l.Threads = 4000, loops
 		m := run(t, taskFor(serve(t, "goaway every 100", store.NullOptions{Memory: true}), l)).Measured
 		if m.Due != 4000 || m.Outcomes[kv.ConnectionLost] != 0 {
-			t.Errorf("due %d, outcomes %v: a connection that is drained loses nothing", m.Due, m.Outcomes)
+			t.Errorf("due %d, outcomes %v; want 4000 operations due and none lost with a drained connection", m.Due, m.Outcomes)
 		}
 		if m.Reconnects < 20 {
-			t.Errorf("%d reconnects, want one in 100 operations", m.Reconnects)
+			t.Errorf("%d reconnects, want at least 20", m.Reconnects)
 		}
 	})
 }
@@ -260,7 +260,7 @@ func TestWrongAnswersAreFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := run(t, p).Measured.Outcomes[kv.WrongResponse]; got < 19 || got > 21 {
-				t.Errorf("%d wrong answers, want every 100th of 2000", got)
+				t.Errorf("%d wrong responses, want about 20 (every 100th of 2000)", got)
 			}
 		})
 	}
@@ -274,11 +274,11 @@ func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
 	p := taskFor(endpoint, l)
 	for want, n := range map[string]uint64{"first": 1000} {
 		if got, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil || got.Written != n {
-			t.Fatalf("the %s preload wrote %+v, %v", want, got, err)
+			t.Fatalf("the %s preload wrote %+v, error %v", want, got, err)
 		}
 	}
 	if got, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil || got.Written != 0 {
-		t.Errorf("the second preload wrote %+v, %v; all was there", got, err)
+		t.Errorf("the second preload wrote %+v (%v), although all keys existed", got, err)
 	}
 	m := run(t, p).Measured
 	if m.Outcomes[kv.OK] != 5000 {
@@ -287,7 +287,7 @@ func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
 	count := base(kv.Range, kv.Linearizable)
 	count.Total, count.Connections, count.Clients = 1, 1, 1
 	if got := run(t, taskFor(endpoint, count)).Measured.Outcomes[kv.OK]; got != 1 {
-		t.Errorf("a range over the key space: %d ok", got)
+		t.Errorf("%d operations with a range over the key space succeeded, want 1", got)
 	}
 }
 
@@ -297,7 +297,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		l.Warmup, l.Threads = 500*time.Millisecond, loops
 		m := run(t, taskFor(serve(t, "", store.NullOptions{}), l)).Measured
 		if m.Due != 3000 || m.Succeeded() != 3000 || m.Lateness == nil || m.Lateness.TotalCount() != 3000 {
-			t.Errorf("due %d, succeeded %d; each has a lateness", m.Due, m.Succeeded())
+			t.Errorf("due %d, succeeded %d; want 3000 of each, and a lateness for each", m.Due, m.Succeeded())
 		}
 		// Some operations are due in the window but end after it. These operations are due at most
 		// one maximum response time before the end of the window. The operations that are due
@@ -305,7 +305,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 		slowest := float64(m.MergedCell().Response.Max()) / 1e9 * 1.001
 		after, before := uint64(1000*slowest)+1, m.InFlightAtStart
 		if m.Done+after < 3000 || m.Done > 3000+before || m.Seconds != 3 {
-			t.Errorf("%d were done in %v s, of 3000; at most %d after it, and %d were carried in", m.Done, m.Seconds, after, before)
+			t.Errorf("%d operations ended in the window of %v s; want 3000, minus at most %d that ended after it, plus at most %d that were carried in", m.Done, m.Seconds, after, before)
 		}
 	})
 }
@@ -445,6 +445,6 @@ func TestTransactionsWriteAllTheirKeys(t *testing.T) {
 	l.Total = 1000
 	m := run(t, taskFor(endpoint, l)).Measured
 	if m.Outcomes[kv.OK] != 109 || m.Outcomes[kv.Miss] != 891 {
-		t.Errorf("outcomes %v, want 109 keys there", m.Outcomes)
+		t.Errorf("outcomes %v, want 109 existing keys and 891 misses", m.Outcomes)
 	}
 }

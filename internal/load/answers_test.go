@@ -65,7 +65,7 @@ func TestReadsAreJudged(t *testing.T) {
 	}
 	ev := store.Event{Key: []byte("p/0008"), Value: value(64, 1), Count: 1}
 	if got := readerOf(t, 64, 0).Check(kv.Get, encodeRef(number, kv.Local), &ev); got != kv.WrongResponse {
-		t.Errorf("another key: %v", got)
+		t.Errorf("a get whose reply has another key is judged %v", got)
 	}
 }
 
@@ -195,10 +195,10 @@ func TestLongRangesAreSampled(t *testing.T) {
 		}
 	}
 	if looked != 8 { // one reply is checked, then 95 are skipped
-		t.Errorf("%d replies of 699 were checked completely", looked)
+		t.Errorf("%d of 699 replies were checked completely, want 8", looked)
 	}
 	if s.answers.listings.skipCount == 0 {
-		t.Fatal("the next reply must be skipped")
+		t.Fatal("skipCount is 0, so the next reply would be checked completely")
 	}
 	for name, change := range map[string]func(p []store.Pair) []store.Pair{
 		"a key after it":  func(p []store.Pair) []store.Pair { p[95].Key = []byte("q"); return p },
@@ -207,7 +207,7 @@ func TestLongRangesAreSampled(t *testing.T) {
 		"one of them":     func(p []store.Pair) []store.Pair { p[9] = p[8]; return p },
 	} {
 		if s.answers.listings.skipCount == 0 {
-			t.Fatal("the next reply must be skipped")
+			t.Fatal("skipCount is 0, so the next reply would be checked completely")
 		}
 		ev := found(s, 2, change(pairsOf(0, 96, 64)), 96)
 		if got := s.Check(kv.Range, encodeRef(0, kv.Linearizable), &ev); got != kv.WrongResponse {
@@ -218,7 +218,7 @@ func TestLongRangesAreSampled(t *testing.T) {
 	pairs[0].Value = bytes.Repeat([]byte("x"), 64)
 	ev := found(s, 1, pairs, 96)
 	if got := s.Check(kv.Range, encodeRef(0, kv.Linearizable), &ev); got != kv.WrongResponse {
-		t.Errorf("a foreign first value: %v", got)
+		t.Errorf("a list with a foreign first value is judged %v", got)
 	}
 }
 

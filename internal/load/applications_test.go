@@ -13,12 +13,12 @@ func TestApplicationsNameTheirScale(t *testing.T) {
 	for _, a := range Applications() {
 		d := a.Definition()
 		if (len(d.SizeParameters) == 0) != (d.NoSearchReason != "") {
-			t.Errorf("%s says that its load grows with %q, and why none is searched: %q", d.Name, d.SizeParameters, d.NoSearchReason)
+			t.Errorf("%s lists the scale parameters %q and the reason %q why capacity search does not support it; want exactly one of the two", d.Name, d.SizeParameters, d.NoSearchReason)
 		}
 		for _, key := range d.SizeParameters {
 			p := d.SizeParameter(key)
 			if p == nil || p.Unit != application.Integer && p.Unit != application.Number {
-				t.Errorf("%s: %s is no number of its parameters", d.Name, key)
+				t.Errorf("%s: the scale parameter %s is not a numeric parameter of the application", d.Name, key)
 				continue
 			}
 			few, many := d.Defaults(), d.Defaults()
@@ -30,12 +30,12 @@ func TestApplicationsNameTheirScale(t *testing.T) {
 			for way := range d.Ways {
 				less, more := a.Profile(few, way), a.Profile(many, way)
 				if more.PerSecond() <= less.PerSecond() && more.Existing <= less.Existing && more.Watchers <= less.Watchers {
-					t.Errorf("%s: the load of %s=%g is no larger than that of %g", d.Name, key, many[key], few[key])
+					t.Errorf("%s: the load with %s=%g is not larger than the load with %g", d.Name, key, many[key], few[key])
 				}
 			}
 		}
 		if d.SizeParameter("") != nil {
-			t.Errorf("%s has a parameter without a key", d.Name)
+			t.Errorf("%s: SizeParameter returned a parameter for an empty key", d.Name)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func TestApplicationsFitTogether(t *testing.T) {
 	for _, a := range Applications() {
 		d := a.Definition()
 		if len(d.Ways) == 0 || d.Name == "" || d.Meaning == "" {
-			t.Errorf("%q has %d ways of using a store, and the meaning %q", d.Name, len(d.Ways), d.Meaning)
+			t.Errorf("application %q has %d ways and the meaning %q; want a name, a way and a meaning", d.Name, len(d.Ways), d.Meaning)
 		}
 		if p := d.OutOfBounds(d.Defaults()); p != nil {
 			t.Errorf("%s: the default of %s is not within its bounds", d.Name, p.Key)
@@ -57,12 +57,12 @@ func TestApplicationsFitTogether(t *testing.T) {
 		}
 		for way := range d.Ways {
 			if p := a.Profile(d.Defaults(), way); p.PerSecond() <= 0 || a.Phrase(d.Defaults()) == "" {
-				t.Errorf("%s: it sends %v calls a second: %q", d.Name, p.PerSecond(), a.Phrase(d.Defaults()))
+				t.Errorf("%s: the defaults send %v calls per second, and the phrase is %q; want some calls and a phrase", d.Name, p.PerSecond(), a.Phrase(d.Defaults()))
 			}
 		}
 		for _, p := range d.Parameters {
 			if u, ok := units[p.Key]; ok && u != p.Unit {
-				t.Errorf("%s: %s has another unit than another application's", d.Name, p.Key)
+				t.Errorf("%s: the parameter %s has a different unit than in another application", d.Name, p.Key)
 			}
 			units[p.Key] = p.Unit
 		}

@@ -74,7 +74,7 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 				}
 			}
 			if kinds[kv.CAS] == 0 || kinds[kv.Delete] == 0 || kinds[kv.Get] == 0 || kinds[kv.Range] == 0 || kinds[kv.Watch] == 0 || made == 0 {
-				t.Errorf("of %d calls are recorded %v", res.Measured.Due, kinds)
+				t.Errorf("%d calls were due; the recorded operations by kind are %v, want every kind and a created key", res.Measured.Due, kinds)
 			}
 			found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
 			if err != nil {
@@ -83,13 +83,13 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 			there := uint64(0)
 			for i := range back.ops {
 				if o := &back.ops[i]; !o.Final || o.Kind != kv.Get {
-					t.Fatalf("a read is %+v", o)
+					t.Fatalf("ReadBack recorded %+v, want a final get", o)
 				} else if o.Outcome == kv.OK {
 					there++
 				}
 			}
 			if there != found || found <= l.KeySpace {
-				t.Errorf("%d keys were found, %d are recorded, and %d were there before", found, there, l.KeySpace)
+				t.Errorf("ReadBack found %d keys and recorded %d as existing; want equal numbers, and more than the %d initial keys", found, there, l.KeySpace)
 			}
 		})
 	}
@@ -128,14 +128,14 @@ func TestCatalogKeysAreReadByTheirScript(t *testing.T) {
 			for i := range back.ops {
 				o := &back.ops[i]
 				if !o.Final || o.Kind != kv.Exists || o.Consistency != kv.Local || keys[o.Key] {
-					t.Fatalf("a read is %+v", o)
+					t.Fatalf("ReadBack recorded %+v, want one final, local read of the kind exists for each key", o)
 				}
 				if keys[o.Key] = true; o.Outcome == kv.OK {
 					there++
 				}
 			}
 			if there != found || found != 2*profile.Existing || uint64(len(keys)) != found+2*5 {
-				t.Errorf("%d keys were found, %d are recorded of %d, and %d instances are there", found, there, len(keys), profile.Existing)
+				t.Errorf("ReadBack found %d keys and recorded %d of the %d keys that it read as existing; want two existing keys for each of the %d instances", found, there, len(keys), profile.Existing)
 			}
 		})
 	}
@@ -191,11 +191,11 @@ func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 		}
 		for i := range back.ops {
 			if o := &back.ops[i]; !o.Final || o.Kind != kv.Get || o.Read == 0 || o.Read != ended[o.Key] {
-				t.Errorf("of the nodes %v one was read so: %+v", ended, o)
+				t.Errorf("the sessions that created the nodes are %v, but a node was read as %+v", ended, o)
 			}
 		}
 		if len(ended) != 6 || len(back.ops) != 6 || found != 3 {
-			t.Errorf("of %d nodes the end is known, and %d were read at %d offices", len(ended), len(back.ops), found)
+			t.Errorf("the ends of %d nodes are recorded, %d nodes were read, and ReadBack found %d; want 6, 6 and 3", len(ended), len(back.ops), found)
 		}
 	})
 }
@@ -220,11 +220,11 @@ func TestLeftoverNodesAreReadOnEveryWorker(t *testing.T) {
 			case *o == history.PossibleDelete(o.Key, 0, 0, o.Done):
 				gone[o.Key] = true
 			case !o.Final || o.Kind != kv.Get || o.Outcome != kv.OK || o.ModRevision <= 0 || !gone[o.Key]:
-				t.Errorf("the leftover node is read as %+v", o)
+				t.Errorf("the read of a leftover node is recorded as %+v", o)
 			}
 		}
 		if len(gone) != 3 || len(back.ops) != 6 || found != 3 {
-			t.Errorf("%d nodes may be gone, %d are found, and recorded is %+v", len(gone), found, back.ops)
+			t.Errorf("%d possible deletes are recorded, ReadBack found %d nodes, and the records are %+v; want 3, 3 and 6 records", len(gone), found, back.ops)
 		}
 	})
 }

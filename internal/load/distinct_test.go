@@ -12,14 +12,14 @@ func TestDetectsOneServerUnderTwoNames(t *testing.T) {
 	} {
 		err := checkDistinct(t.Context(), endpoints)
 		if err == nil || !strings.Contains(err.Error(), "are the same server") {
-			t.Errorf("%v: %v", endpoints, err)
+			t.Errorf("the endpoints %v are one server, but the error is %v", endpoints, err)
 		}
 	}
 	for _, endpoints := range [][]string{
 		{"127.0.0.1:2379"}, {"127.0.0.1:2379", "localhost:2380"}, {"127.0.0.1:2379", "127.0.0.2:2379"}, {"not an endpoint", "127.0.0.1:1"},
 	} {
 		if err := checkDistinct(t.Context(), endpoints); err != nil {
-			t.Errorf("%v: %v", endpoints, err)
+			t.Errorf("the endpoints %v are refused: %v", endpoints, err)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestYieldToLowersThePriority(t *testing.T) {
 			done <- nicer() - before
 		}()
 		if by := <-done; by != c.by {
-			t.Errorf("%s: it is nicer by %d, and not %d", name, by, c.by)
+			t.Errorf("%s: YieldTo raised the niceness by %d, want %d", name, by, c.by)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestSetsGoProcessors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := runtime.GOMAXPROCS(0); got != want {
-			t.Errorf("attended %v: %d processors, and not %d", attended, got, want)
+			t.Errorf("InAgent %v: GOMAXPROCS is %d, want %d", attended, got, want)
 		}
 		job.Close()
 	}

@@ -22,7 +22,7 @@ type recordings struct {
 
 func (h *recordings) history(zero time.Time, within time.Duration) *history.Recorder {
 	if age := time.Since(zero); age < -within || age > time.Hour {
-		h.t.Errorf("a loop's clock began %v ago, give or take %v", age, within)
+		h.t.Errorf("a loop's clock was 0 at %v before now, with an error of up to %v; want a time in the last hour", age, within)
 	}
 	return &history.Recorder{Take: history.NewBlock, Deliver: func(b *history.Block) {
 		h.mu.Lock()
@@ -52,13 +52,13 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(h.ops) != total || res.Measured.Due != total {
-			t.Fatalf("%d operations were recorded of %d", len(h.ops), res.Measured.Due)
+			t.Fatalf("%d operations were recorded and %d were due, want 4000 of each", len(h.ops), res.Measured.Due)
 		}
 		written, revisions := map[[2]uint64]bool{}, map[int64]bool{}
 		for i := range h.ops {
 			o := &h.ops[i]
 			if o.Outcome != kv.OK && o.Outcome != kv.Miss || o.Revision <= 0 || o.Member == 0 || o.Invoked > o.Done {
-				t.Fatalf("one is %+v", o)
+				t.Fatalf("an operation is recorded as %+v", o)
 			}
 			if o.Kind == kv.Put {
 				written[[2]uint64{o.Key, o.Written}], revisions[o.Revision] = true, true
@@ -70,11 +70,11 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 			case o.Kind == kv.Put:
 				puts++
 			case o.Outcome == kv.OK && !written[[2]uint64{o.Key, o.Read}]:
-				t.Fatalf("no write has the value that %+v read", o)
+				t.Fatalf("no write has the value that this read returned: %+v", o)
 			}
 		}
 		if len(written) != puts || len(revisions) != puts {
-			t.Errorf("%d writes have %d values and %d revisions", puts, len(written), len(revisions))
+			t.Errorf("%d writes have %d different values and %d different revisions", puts, len(written), len(revisions))
 		}
 	})
 }
@@ -142,14 +142,14 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 			switch {
 			case c.none:
 			case c.last > 0 && (first.Key != c.first || last != c.last):
-				t.Fatalf("%s: it covers %d to %d", name, first.Key, last)
+				t.Fatalf("%s: the range covers the keys %d to %d", name, first.Key, last)
 			case c.last == 0 && last != keys-1 && found != uint64(l.RangeLimit):
-				t.Fatalf("%s: the range at %d covers keys up to %d, with %d found", name, first.Key, last, found)
+				t.Fatalf("%s: the range that starts at key %d covers keys up to %d, and found %d keys", name, first.Key, last, found)
 			}
 			i = end
 		}
 		if ranges != 20 {
-			t.Errorf("%s: %d ranges were recorded", name, ranges)
+			t.Errorf("%s: %d ranges were recorded, want 20", name, ranges)
 		}
 	}
 }
@@ -174,22 +174,22 @@ func TestWatcherEventsAreRecorded(t *testing.T) {
 		switch o.Watch {
 		case history.WatchStarted:
 			if began[o.Session] = o.Revision; o.Key != uint64(o.Session%4) || o.Written != 1 || o.ModRevision != 0 {
-				t.Fatalf("a watcher is %+v", o)
+				t.Fatalf("the creation of a watcher is recorded as %+v", o)
 			}
 		case history.KeyChanged:
 			if o.ModRevision <= last.ModRevision || o.Key != uint64(o.Session%4) || o.Read == 0 || o.Read == history.UnknownValue || o.Member == 0 || o.Revision < o.ModRevision || o.ModRevision <= began[o.Session] ||
 				o.Expected != last.ModRevision || o.Written != last.Read {
-				t.Fatalf("after %+v came %+v", last, o)
+				t.Fatalf("after the event %+v, the event %+v is recorded", last, o)
 			}
 			high[o.Session] = *o
 		case history.ProgressReached:
 			if o.ModRevision < last.ModRevision {
-				t.Fatalf("after %+v came %+v", last, o)
+				t.Fatalf("after the event %+v, the progress %+v is recorded", last, o)
 			}
 		}
 	}
 	if len(began) != 20 || count[history.KeyChanged] != 5000 || count[history.ProgressReached] == 0 || m.Failed() > 0 {
-		t.Errorf("recorded were %v of %d watchers", count, len(began))
+		t.Errorf("the recorded numbers by kind are %v, for %d watchers", count, len(began))
 	}
 }
 
@@ -216,7 +216,7 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 			p.Load.ValueSize = size
 			found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, h.history)
 			if err != nil || found != uint64(len(written)) || len(h.ops) != keys {
-				t.Fatalf("%d keys of %d were found, by %d reads: %v", found, len(written), len(h.ops), err)
+				t.Fatalf("ReadBack found %d of %d keys with %d reads: %v", found, len(written), len(h.ops), err)
 			}
 			for i := range h.ops {
 				if o := &h.ops[i]; !o.Final || o.Kind != kv.Get || o.Invoked > o.Done || (o.Outcome == kv.Miss) == written[o.Key] {
@@ -224,7 +224,7 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 				}
 			}
 			if found, err = w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, nil); err != nil || found != uint64(len(written)) {
-				t.Fatalf("without a history, %d keys were found: %v", found, err)
+				t.Fatalf("without a history, ReadBack found %d keys: %v", found, err)
 			}
 		}
 		// Read only the first ten keys. ReadBack must find those of them that were written.
@@ -237,11 +237,11 @@ func TestWorkersReadEveryKeyBack(t *testing.T) {
 		p.Only = []uint64{1<<10 - 1}
 		h = &recordings{t: t}
 		if found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, h.history); err != nil || found != want || len(h.ops) != 10 {
-			t.Errorf("%d of 10 keys were found, and not %d, by %d reads: %v", found, want, len(h.ops), err)
+			t.Errorf("ReadBack found %d of 10 keys, want %d, with %d reads: %v", found, want, len(h.ops), err)
 		}
 		p.Only = []uint64{0}
 		if found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, nil); err != nil || found != 0 {
-			t.Errorf("%d keys of none were found: %v", found, err)
+			t.Errorf("ReadBack found %d keys, want none: %v", found, err)
 		}
 	})
 }

@@ -37,10 +37,10 @@ func TestManyAgentsAreMergedExactly(t *testing.T) {
 		union = measure.Add(union, o.Response)
 		p := &m.Parts[i]
 		if !reflect.DeepEqual(p.Response.Histogram(), o.Response) || p.Due != o.Due || p.Due-l.Total/n > 1 || p.Lost != "" || p.ClockError <= 0 {
-			t.Errorf("worker %d had %d due and told %d, its clock is known to %d ns, %s", i+1, p.Due, o.Due, p.ClockError, p.Lost)
+			t.Errorf("worker %d: %d operations are due in the result and %d in its report; its clock error is %d ns, and the reason for its loss is: %s", i+1, p.Due, o.Due, p.ClockError, p.Lost)
 		}
 	}
 	if m.Due != l.Total || m.Succeeded() != l.Total || !reflect.DeepEqual(union, m.MergedCell().Response) || m.MergedAfter <= 0 {
-		t.Errorf("%d were due of %d, merged after %d ns", m.Due, l.Total, m.MergedAfter)
+		t.Errorf("%d operations were due, want %d; the results were merged after %d ns", m.Due, l.Total, m.MergedAfter)
 	}
 }

@@ -80,6 +80,6 @@ func TestNewConnectionsToAClosedPortFail(t *testing.T) {
 		t.Errorf("due %d, outcomes %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 	}
 	if s := measure.Summarize(m.MergedCell().Response, m.Failed()); !s.Percentile(50).Failed {
-		t.Error("the median of failures is no failure")
+		t.Error("the median of failed operations is not marked as failed")
 	}
 }

@@ -42,19 +42,19 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 			}
 		case o.Kind == kv.Delete && o.Outcome == kv.ConnectionLost:
 			if ends++; o.Invoked < lastDone || !o.Indefinite() || o.Written != history.Absent {
-				t.Fatalf("a session's end is %+v, and the last key was made at %d", o, lastDone)
+				t.Fatalf("the possible delete of a session's key is recorded as %+v, and the load's last operation ended at %d", o, lastDone)
 			}
 		case o.Kind == kv.Ephemeral:
 			if known++; o.Invoked < lastDone || o.ModRevision == 0 || o.Revision <= o.ModRevision || by[o.Key][o.ModRevision] != o.Session {
-				t.Fatalf("a session's end is %+v, and its key was made by the sessions %v", o, by[o.Key])
+				t.Fatalf("the end of a session's key is recorded as %+v, and the sessions that created the key, by revision, are %v", o, by[o.Key])
 			}
 		case o.Kind == kv.Delete:
 			lastDone = max(lastDone, o.Done)
 		default:
-			t.Fatalf("the history has %+v", o)
+			t.Fatalf("the history contains an unexpected operation: %+v", o)
 		}
 	}
 	if made == 0 || ends != made || known != made || len(h.ops) != 2000+ends+known {
-		t.Errorf("%d keys were made, and %d may have ended with their sessions, of %d it is known, in %d operations", made, ends, known, len(h.ops))
+		t.Errorf("%d keys were created, %d may have ended with their sessions, the ends of %d are confirmed, and %d operations are recorded", made, ends, known, len(h.ops))
 	}
 }

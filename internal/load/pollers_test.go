@@ -44,7 +44,7 @@ func TestPollers(t *testing.T) {
 					l.Mix[0].Kind, l.Mix[0].Consistency = kv.Get, kv.Local
 					p.Load = l
 					if m := run(t, p).Measured; m.Outcomes[kv.OK] != l.Total {
-						t.Errorf("read back: %v %v", m.Outcomes, m.ErrorTexts)
+						t.Errorf("reading the values back: outcomes %v %v", m.Outcomes, m.ErrorTexts)
 					}
 				})
 			}

@@ -25,7 +25,7 @@ func TestPreloadGivesUpOnAnUnresponsiveStore(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		_, err := preload(ctx, taskFor(serve(t, script, store.NullOptions{Memory: true}), l))
 		if ctx.Err() != nil {
-			t.Errorf("%s: it did not give up", script)
+			t.Errorf("%s: the preload did not give up before the context ended", script)
 		}
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -57,7 +57,7 @@ func TestPreloadRepeatsFailedOperations(t *testing.T) {
 		l.KeySpace = 2_000
 		done, err := preload(t.Context(), taskFor(serve(t, script, store.NullOptions{Memory: true}), l))
 		if err != nil || done.Written != l.KeySpace {
-			t.Errorf("%s: %+v, %v", script, done, err)
+			t.Errorf("%s: the preload wrote %+v, error %v", script, done, err)
 		}
 	}
 }

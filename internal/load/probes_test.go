@@ -37,7 +37,7 @@ func TestProbesCoverEachFormOutsideTheKeySpace(t *testing.T) {
 		}
 		for _, key := range append(keys, string(op.Key)) {
 			if !strings.HasPrefix(key, "app/"+load.ProbeName) && op.Kind != kv.Txn {
-				t.Errorf("%v is of the key %q", op.Kind, key)
+				t.Errorf("the probe %v uses the key %q", op.Kind, key)
 			}
 		}
 		if n := len(op.Value); op.Kind == kv.Put && n != 77 {
@@ -52,6 +52,6 @@ func TestProbesCoverEachFormOutsideTheKeySpace(t *testing.T) {
 	}
 	const want = "put, txn, range local, get local, keepalive, get linearizable, delete, watch"
 	if got := strings.ReplaceAll(strings.Join(forms, ", "), " none", ""); got != want {
-		t.Errorf("the probes are %s, not %s", got, want)
+		t.Errorf("the probes are %s, want %s", got, want)
 	}
 }

@@ -50,7 +50,7 @@ func TestClientsKeepTheirLeasesAlive(t *testing.T) {
 	}
 	// Wait until the server reports that each lease has less time left.
 	for _, id := range ids {
-		eventually(t, "two seconds of each lease", func() bool { return left(id) < ttl-2 })
+		eventually(t, "each lease to have two seconds less", func() bool { return left(id) < ttl-2 })
 	}
 	l := base(kv.KeepAlive, kv.NoConsistency)
 	l.Connections, l.Clients, l.Total, l.Threads = 3, clients, 10*clients, 2
@@ -63,7 +63,7 @@ func TestClientsKeepTheirLeasesAlive(t *testing.T) {
 	}
 	for i, id := range ids {
 		if got, least := left(id), ttl-1-int64(time.Since(began).Seconds()); got < least {
-			t.Errorf("client %d: its lease has %d s left, and not %d", i, got, least)
+			t.Errorf("client %d: the lease has %d s left, want at least %d", i, got, least)
 		}
 	}
 	if alive, err := c.Leases(t.Context()); err != nil || len(alive.Leases) != clients {
@@ -74,7 +74,7 @@ func TestClientsKeepTheirLeasesAlive(t *testing.T) {
 	}
 	m = run(t, p).Measured
 	if m.Succeeded() > 0 || m.Outcomes[kv.BadRequest] != m.Due || m.ErrorTexts[kv.BadRequest] == "" {
-		t.Errorf("leases that are gone: %v %v", m.Outcomes, m.ErrorTexts)
+		t.Errorf("renewals of revoked leases: outcomes %v %v", m.Outcomes, m.ErrorTexts)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestSTMsRetryConflicts(t *testing.T) {
 		p := taskFor(endpoint, l)
 		p.Load.STM = &scenario.STM{Isolation: iso, KeysPerTxn: 3, WritePercent: 70}
 		m := run(t, p).Measured
-		t.Logf("%v: %d transactions, %d requests more, %d retries", iso, m.Done, m.ExtraRequests, m.Retries)
+		t.Logf("%v: %d transactions, %d extra requests, %d retries", iso, m.Done, m.ExtraRequests, m.Retries)
 		if m.Failed() > 0 || m.Done != 150 {
 			t.Fatalf("%v: outcomes %v %v", iso, m.Outcomes, m.ErrorTexts)
 		}
@@ -98,7 +98,7 @@ func TestSTMsRetryConflicts(t *testing.T) {
 			again = 1 // the response to a conflict contains the data that the next try needs
 		}
 		if m.ExtraRequests != 3*150+again*m.Retries {
-			t.Errorf("%v: %d requests more for %d retries", iso, m.ExtraRequests, m.Retries)
+			t.Errorf("%v: %d extra requests for %d retries", iso, m.ExtraRequests, m.Retries)
 		}
 		if conflicts := iso != kv.ReadCommitted; conflicts != (m.Retries > 0) {
 			t.Errorf("%v: %d retries", iso, m.Retries)
@@ -151,7 +151,7 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	m := run(t, p).Measured
 	exact := locker == kv.LockRPC
 	if m.Failed() > 0 || m.Done != 100 || m.Retries != 0 || m.ExtraRequests < 100*4 || exact && m.ExtraRequests != 100*4 {
-		t.Errorf("%d transactions, %d requests more, %d retries: %v %v", m.Done, m.ExtraRequests, m.Retries, m.Outcomes, m.ErrorTexts)
+		t.Errorf("%d transactions, %d extra requests, %d retries: %v %v", m.Done, m.ExtraRequests, m.Retries, m.Outcomes, m.ErrorTexts)
 	}
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	if err != nil {
@@ -159,7 +159,7 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	}
 	defer func() { _ = c.Close() }()
 	if r, err := c.Get(t.Context(), "stmlock", clientv3.WithPrefix()); err != nil || r.Count != 0 {
-		t.Errorf("%v, %v", r, err)
+		t.Errorf("the keys of the lock are %v, error %v; want none", r, err)
 	}
 	// Now some transactions time out while other clients hold the lock.
 	p.Load.Timeout, p.Load.Total, p.Load.Duration = 3*time.Millisecond, 0, time.Second
@@ -176,7 +176,7 @@ func stmUnder(t *testing.T, locker kv.Locker) {
 	h := &recordings{t: t}
 	p.Reports.NewRecorder = h.history
 	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 50 {
-		t.Errorf("after a load that gave up: %v %v", m.Outcomes, m.ErrorTexts)
+		t.Errorf("after a load whose transactions timed out: outcomes %v %v", m.Outcomes, m.ErrorTexts)
 	}
 	recordedUnder(t, h.ops)
 }
@@ -191,7 +191,7 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 		switch o := &ops[i]; {
 		case o.Kind == kv.STM:
 			if writes[o.Revision]++; o.ContinuesPrevious != (writes[o.Revision] == 2) || o.Outcome != kv.OK || o.Revision <= o.Expected || o.Expected < 0 || o.Written == 0 || o.Member == 0 {
-				t.Errorf("one is %+v", o)
+				t.Errorf("a transaction's operation is recorded as %+v", o)
 			}
 		case o.LockChange == history.Granted:
 			held[o.Session] = o
@@ -201,12 +201,12 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 		}
 	}
 	if len(writes) != 50 || len(holds) != 50 || len(held) != 0 {
-		t.Fatalf("recorded are %d transactions and %d holds, and %d that did not end", len(writes), len(holds), len(held))
+		t.Fatalf("%d transactions, %d complete holds and %d unfinished holds are recorded; want 50, 50 and 0", len(writes), len(holds), len(held))
 	}
 	slices.SortFunc(holds, func(a, b [2]*history.Op) int { return cmp.Compare(a[0].Done, b[0].Done) })
 	for _, h := range holds {
 		if h[0] == nil || h[0].ModRevision <= token || h[0].ModRevision != h[1].ModRevision || h[0].Written != h[1].Written || h[0].Done <= freed || h[1].Invoked < h[0].Done {
-			t.Fatalf("after token %d, which was freed at %d, there is %+v, %+v", token, freed, h[0], h[1])
+			t.Fatalf("after the hold with token %d, which was released at %d, the next hold is recorded as %+v, %+v", token, freed, h[0], h[1])
 		}
 		token, freed = h[0].ModRevision, h[1].Invoked
 	}
@@ -241,11 +241,11 @@ func TestHoldsAfterAFailureHaveNoEnd(t *testing.T) {
 			granted++
 		case o.LockChange == history.Released:
 			if released++; failed[o.Session] {
-				t.Errorf("of a client that had failed before, there is %+v", o)
+				t.Errorf("the end of a hold is recorded for a client that failed earlier: %+v", o)
 			}
 		}
 	}
 	if len(failed) == 0 || granted <= released || released == 0 {
-		t.Errorf("%d clients failed, %d locks were granted and %d given back", len(failed), granted, released)
+		t.Errorf("%d clients failed, %d locks were granted and %d were released", len(failed), granted, released)
 	}
 }

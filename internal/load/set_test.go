@@ -19,15 +19,15 @@ func TestSetListsItsNumbers(t *testing.T) {
 			}
 			l := s.snapshot()
 			if l.count != uint64(len(want)) {
-				t.Fatalf("%d of %d: the list has %d", len(want), n, l.count)
+				t.Fatalf("%d of %d numbers are in the set, but its snapshot has %d", len(want), n, l.count)
 			}
 			for i, number := range want {
 				if got := l.nth(uint64(i)); got != number {
-					t.Fatalf("number %d of %d is %d, not %d", i, len(want), got, number)
+					t.Fatalf("number %d of %d is %d, want %d", i, len(want), got, number)
 				}
 			}
 			if bytes := 8 * (len(l.words) + len(l.countBefore)); bytes > int(n)/6+24 {
-				t.Errorf("%d bytes for %d numbers", bytes, n)
+				t.Errorf("the snapshot needs %d bytes for %d possible numbers", bytes, n)
 			}
 		}
 	}

@@ -117,20 +117,20 @@ func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 			connections += int(shard.share(uint64(l.Connections)))
 			parts.add(mine)
 			if l.Total > 0 && res.Measured.Due != shard.share(l.Total) {
-				t.Errorf("shard %d of %d of %d operations sent %d", i, n, l.Total, res.Measured.Due)
+				t.Errorf("shard %d of %d, total %d: %d operations were due", i, n, l.Total, res.Measured.Due)
 			}
 		}
 		what := fmt.Sprintf("%v, %d connections, %d clients, total %d, %.0f/s in %d shards", l.Arrival, l.Connections, l.Clients, l.Total, l.Rate.PerSecond, n)
 		if len(one.ops) != len(parts.ops) || parts.doubled+one.doubled > 0 || due != whole.Measured.Due || connections != l.Connections {
-			t.Errorf("%s: %d operations and not %d, %d twice; due %d and not %d; %d connections", what, len(parts.ops), len(one.ops), parts.doubled, due, whole.Measured.Due, connections)
+			t.Errorf("%s: the shards sent %d operations, want %d; %d were sent twice; due %d, want %d; %d connections", what, len(parts.ops), len(one.ops), parts.doubled, due, whole.Measured.Due, connections)
 		}
 		for name, op := range one.ops {
 			if parts.ops[name] != op {
-				t.Fatalf("%s: operation %s is %q and not %q", what, name, parts.ops[name], op)
+				t.Fatalf("%s: operation %s is %q, want %q", what, name, parts.ops[name], op)
 			}
 		}
 		if l.Arrival == scenario.Closed && (len(parts.clients) != l.Clients || len(one.clients) != l.Clients) {
-			t.Errorf("%s: %d clients and %d", what, len(one.clients), len(parts.clients))
+			t.Errorf("%s: a single worker has %d clients, and the shards together have %d", what, len(one.clients), len(parts.clients))
 		}
 		res, err := all.Result()
 		if err != nil || res.Loops < n || res.Measured.Due != due || res.Measured.Succeeded() != whole.Measured.Succeeded() ||
@@ -141,7 +141,7 @@ func TestShardsSendWhatOneWorkerSends(t *testing.T) {
 			checkClients(t, what, &l, r.Measured)
 		}
 		if l.Arrival != scenario.Closed && !slices.Equal(seconds.due, merged.due) {
-			t.Errorf("%s: the seconds have %v due, and merged %v", what, seconds.due, merged.due)
+			t.Errorf("%s: the seconds of a single worker have %v due, and the merged seconds have %v", what, seconds.due, merged.due)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestShardsPartitionALoad(t *testing.T) {
 				sum += Shard{i, n}.share(total)
 			}
 			if sum != total {
-				t.Errorf("%d in %d shards are %d", total, n, sum)
+				t.Errorf("the shares of %d in %d shards add up to %d", total, n, sum)
 			}
 		}
 		var clients []int
@@ -269,10 +269,10 @@ func TestIndivisibleLoadsAreInvalid(t *testing.T) {
 			change(&a.Load)
 		}
 		if err := a.checkShard(); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("want a sentence with %q: %v", want, err)
+			t.Errorf("want an error of one sentence that begins with %q: %v", want, err)
 		}
 		if a.Shard = (Shard{}); a.checkShard() != nil {
-			t.Errorf("%q: the whole is refused: %v", want, a.checkShard())
+			t.Errorf("%q: the load is refused although it is not divided: %v", want, a.checkShard())
 		}
 	}
 }
@@ -305,6 +305,6 @@ func checkClients(t *testing.T, what string, l *scenario.Load, m *measure.Totals
 		}
 	}
 	if !reflect.DeepEqual(clients, want) {
-		t.Errorf("%s: the clients by connection and endpoint are %v, and not %v", what, clients, want)
+		t.Errorf("%s: the clients by connection and endpoint are %v, want %v", what, clients, want)
 	}
 }

@@ -89,9 +89,9 @@ func TestSilentWorkerIsCutOff(t *testing.T) {
 	}
 	m, late := res.Measured, res.Measured.Parts[1]
 	if !res.Interrupted || !strings.Contains(late.Lost, "it reported 3 seconds of the window while another worker reported ") || m.Parts[0].Lost+m.Parts[2].Lost != "" {
-		t.Errorf("%v, %q, %q, %q", res.Interrupted, m.Parts[0].Lost, late.Lost, m.Parts[2].Lost)
+		t.Errorf("interrupted %v; the reasons why the workers were lost are %q, %q, %q", res.Interrupted, m.Parts[0].Lost, late.Lost, m.Parts[2].Lost)
 	}
 	if due := m.Parts[0].Due + late.Due + m.Parts[2].Due; due != m.Due || late.Due != 3*wide().Due || seconds < 10 {
-		t.Errorf("%d were due, and %d by worker, in %d seconds", m.Due, due, seconds)
+		t.Errorf("the workers report %d due operations in total, and the result has %d, in %d seconds", m.Due, due, seconds)
 	}
 }

@@ -20,10 +20,10 @@ func TestUnwrittenReportsNoSpaceFirst(t *testing.T) {
 	totals.Outcomes[kv.ConnectionLost] = 3
 	var full *NoSpaceError
 	if err := describeUnwritten(&totals, 10); err == nil || errors.As(err, &full) {
-		t.Errorf("lost connections are %v", err)
+		t.Errorf("the error for lost connections is %v, want an error that is not a NoSpaceError", err)
 	}
 	totals.Outcomes[kv.NoSpace] = 2
 	if err := describeUnwritten(&totals, 10); !errors.As(err, &full) {
-		t.Errorf("no room is %v", err)
+		t.Errorf("the error for a full store is %v, want a NoSpaceError", err)
 	}
 }

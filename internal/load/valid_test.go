@@ -59,7 +59,7 @@ func TestAssignmentsAreValidated(t *testing.T) {
 		change(a)
 		err := a.Valid(registry.Lookup)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("want a sentence with %q: %v", want, err)
+			t.Errorf("want an error of one sentence with %q: %v", want, err)
 		}
 	}
 }

@@ -70,15 +70,15 @@ func TestWatchersGetEveryEvent(t *testing.T) {
 				t.Fatalf("due %d, outcomes %v and %v, acknowledged %d", m.Due, warmup.Outcomes, m.Outcomes, w.Acknowledged)
 			}
 			if w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Wrong+w.Impossible+w.Ended+w.Resubscribed > 0 || w.Delivered < w.Expected {
-				t.Errorf("not every event came once: %+v", *w)
+				t.Errorf("some event did not arrive exactly once: %+v", *w)
 			}
 			// The events that are counted in the window belong to the writes of the window.
 			if want := expectedEvents(c.watch, 10, 30); given == 0 && (w.Delivered != w.Expected || m.Watch.Delivered != want || w.Expected < want) {
-				t.Errorf("%d events in the window, want %d, and %d of %d in all", m.Watch.Delivered, want, w.Delivered, w.Expected)
+				t.Errorf("%d events are in the window, want %d; %d of %d events were delivered in total", m.Watch.Delivered, want, w.Delivered, w.Expected)
 			}
 			if due, sent := m.Watch.FromDue, m.Watch.FromSent; uint64(due.TotalCount()) != m.Watch.Delivered ||
 				uint64(sent.TotalCount()) != m.Watch.Delivered || due.Mean() < sent.Mean() || sent.Min() <= 0 {
-				t.Errorf("%d and %d times, means %v and %v", due.TotalCount(), sent.TotalCount(), due.Mean(), sent.Mean())
+				t.Errorf("%d latencies from due and %d from sent, with means %v and %v", due.TotalCount(), sent.TotalCount(), due.Mean(), sent.Mean())
 			}
 		})
 	}
@@ -134,7 +134,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		select {
 		case <-again.C:
 		case <-end:
-			t.Error(what + " did not happen")
+			t.Error("timed out while waiting for " + what)
 			return
 		}
 	}
@@ -166,7 +166,7 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 	// Each cut affects half of the watchers. At the second and third cut, some of these watchers
 	// may not have been re-created yet.
 	if left := net.cuts.Load(); w.Resubscribed < 25 || w.Resubscribed > 75 || left > 0 {
-		t.Errorf("%d watchers were created again, and %d cuts left", w.Resubscribed, left)
+		t.Errorf("watchers were created again %d times, and %d cuts are left", w.Resubscribed, left)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestWatchersSurviveAMemberRestart(t *testing.T) {
 		eventually(t, "enough events", func() bool { return g.Progress().Events > 1000 })
 		m.Stop()
 		if err := m.Start(); err != nil {
-			t.Errorf("the member does not come back: %v", err)
+			t.Errorf("the member did not start again: %v", err)
 			cancel()
 		}
 	})

@@ -44,18 +44,18 @@ func TestPersistentWatches(t *testing.T) {
 			t.Errorf("%q: %+v", script, *w)
 		}
 		if got := m.Watch; got.Delivered != want.delivered || uint64(got.FromSent.TotalCount()) != want.delivered {
-			t.Errorf("%q: the window has %+v", script, got)
+			t.Errorf("%q: the events in the window are %+v", script, got)
 		}
 	}
 	m := run(t, ofMode(t, "watch=30ms every 1", kv.PersistentWatch)).Measured
 	if sent := m.Watch.FromSent; m.Watching.Delivered != 3000 || sent.Min() < 30_000_000-100_000 {
-		t.Errorf("delayed by 30 ms: %+v, the first came after %d ns", *m.Watching, sent.Min())
+		t.Errorf("delayed by 30 ms: %+v, and the shortest latency is %d ns", *m.Watching, sent.Min())
 	}
 	// If the replies to puts are late, the events arrive before the replies. The latency of such an
 	// event ends when the event arrives, not when the reply arrives.
 	m = run(t, ofMode(t, "delay=500ms", kv.PersistentWatch)).Measured
 	if m.Watching.Delivered != 3000 || m.Watching.Impossible > 0 || m.Watch.FromSent.Mean() >= m.MergedCell().Service.Mean() {
-		t.Errorf("%+v: events after %v ns, answers after %v ns", *m.Watching, m.Watch.FromSent.Mean(), m.MergedCell().Service.Mean())
+		t.Errorf("%+v: the mean latency is %v ns for events and %v ns for the replies to puts", *m.Watching, m.Watch.FromSent.Mean(), m.MergedCell().Service.Mean())
 	}
 }
 
@@ -70,10 +70,10 @@ func TestOneShotWatches(t *testing.T) {
 			t.Errorf("%q: %+v", script, *w)
 		}
 		if script != "" && w.Coalesced == 0 {
-			t.Errorf("%q: none was passed over: %+v", script, *w)
+			t.Errorf("%q: no version was skipped: %+v", script, *w)
 		}
 		if uint64(m.Watch.FromSent.TotalCount()) != m.Watch.Delivered {
-			t.Errorf("%q: %d times of %d events", script, m.Watch.FromSent.TotalCount(), m.Watch.Delivered)
+			t.Errorf("%q: %d latencies are recorded for %d events", script, m.Watch.FromSent.TotalCount(), m.Watch.Delivered)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 			t.Errorf("%q: %+v", script, *w)
 		}
 		if got := m.Watch; got.Delivered != want.delivered || got.Duplicated != want.duplicated || uint64(got.FromSent.TotalCount()) != want.delivered {
-			t.Errorf("%q: the window has %+v", script, got)
+			t.Errorf("%q: the events in the window are %+v", script, got)
 		}
 	}
 	// Every 101st event is held back until its watcher's next event. Then it is out of order,
@@ -58,7 +58,7 @@ func TestWatchEventFaultsAreReported(t *testing.T) {
 	}
 	m := run(t, watched(serve(t, "watch=30ms every 1", store.NullOptions{Memory: true}))).Measured
 	if sent := m.Watch.FromSent; m.Watching.Delivered != 5000 || m.Watching.Lost > 0 || sent.Min() < 30_000_000-100_000 {
-		t.Errorf("delayed by 30 ms: %+v, the first came after %d ns", *m.Watching, sent.Min())
+		t.Errorf("delayed by 30 ms: %+v, and the shortest latency is %d ns", *m.Watching, sent.Min())
 	}
 }
 
@@ -71,17 +71,17 @@ func TestWatchLatencyStartsAtThePut(t *testing.T) {
 func watchLatencyIsFromThePut(t *testing.T, r settle.Reporter) {
 	m := run(t, watched(serve(t, "delay=500ms", store.NullOptions{Memory: true}))).Measured
 	if half := m.Watch.FromSent.ValueAtQuantile(50); half >= 400_000_000 {
-		r.Errorf("half of the events came after %d ns", half)
+		r.Errorf("the median event latency is %d ns, want less than 400 ms", half)
 	}
 	if put := m.MergedCell().Service.Min(); put < 499_000_000 {
-		t.Fatalf("a put took %d ns", put)
+		t.Fatalf("the fastest put took %d ns, want at least 499 ms", put)
 	}
 	// A busy machine increases both times. The test with the simulated engine checks exact times.
 	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= m.MergedCell().Service.ValueAtQuantile(50) || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
-		t.Errorf("half of the events came after %d ns: %+v", s.ValueAtQuantile(50), *m.Watching)
+		t.Errorf("the median event latency is %d ns: %+v", s.ValueAtQuantile(50), *m.Watching)
 	}
 	if due, sent := m.Watch.FromDue.Mean(), m.Watch.FromSent.Mean(); due < sent {
-		t.Errorf("from due %v, from sent %v", due, sent)
+		t.Errorf("the mean latency is %v from due and %v from sent", due, sent)
 	}
 }
 
@@ -99,7 +99,7 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r settle.Reporter) {
 	// On a busy machine, the last puts may still be waiting to be sent when the window closes.
 	sentAll := m.Succeeded() == 1000
 	if m.Failed() != m.Outcomes[kv.NotSent] || m.Watch.Delivered != 5*m.Succeeded() {
-		t.Fatalf("%v, %+v", m.Outcomes, m.Watch)
+		t.Fatalf("outcomes %v, events %+v", m.Outcomes, m.Watch)
 	}
 	due, sent := m.Watch.FromDue, m.Watch.FromSent
 	// The server stalls for a quarter of the load's 2 s. Puts that are due during the stall are
@@ -108,7 +108,7 @@ func watchLatencyHasNoCoordinatedOmission(t *testing.T, r settle.Reporter) {
 	atLeast(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.376e9)
 	atLeast(t, "the mean wait to be sent", due.Mean()-sent.Mean(), 0.056e9)
 	if sent.ValueAtQuantile(90) > 250_000_000 || !sentAll {
-		r.Errorf("p90 from sent %d ns, outcomes %v", sent.ValueAtQuantile(90), m.Outcomes)
+		r.Errorf("p90 from sent is %d ns, and the outcomes are %v", sent.ValueAtQuantile(90), m.Outcomes)
 	}
 	// The delay of each event equals the delay of its put.
 	if sentAll {
@@ -130,9 +130,9 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 		}
 		// The null server runs in this process, too, and makes two allocations for each event.
 		perEvent := float64(allocations())/float64(m.Watch.Delivered) - 2
-		t.Logf("%d events, %.4f allocations each", m.Watch.Delivered, perEvent)
+		t.Logf("%d events, with %.4f allocations per event", m.Watch.Delivered, perEvent)
 		if perEvent > 0.1 {
-			r.Errorf("%.4f allocations for an event: %+v", perEvent, *m.Watching)
+			r.Errorf("%.4f allocations per event: %+v", perEvent, *m.Watching)
 		}
 	})
 }
@@ -152,9 +152,9 @@ func TestManyWatchEventsAreCountedRight(t *testing.T) {
 	t.Logf("%d events, half of them within %v of their put, p99 %v", w.Delivered, time.Duration(m.Watch.FromSent.ValueAtQuantile(50)), time.Duration(m.Watch.FromSent.ValueAtQuantile(99)))
 	const all = rate * seconds * watchers
 	if m.Failed() > 0 || w.Expected != all || w.Delivered != all || w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Foreign+w.Wrong+w.Impossible > 0 {
-		t.Errorf("%v: %+v", m.Outcomes, *w)
+		t.Errorf("outcomes %v, events %+v", m.Outcomes, *w)
 	}
 	if got := uint64(m.Watch.FromSent.TotalCount()); got != all || m.Watch.Delivered != all {
-		t.Errorf("%d were timed, and %d counted in seconds", got, m.Watch.Delivered)
+		t.Errorf("%d events were timed, and %d were counted in the per-second records", got, m.Watch.Delivered)
 	}
 }

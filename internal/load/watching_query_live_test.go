@@ -56,7 +56,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 		t.Errorf("outcomes %v: %+v", m.Outcomes, *got)
 	}
 	if due := m.Watch.FromDue; m.Watch.Delivered == 0 || uint64(due.TotalCount()) != m.Watch.Delivered || due.Min() <= 0 {
-		t.Errorf("%d events in the window, with %d times", m.Watch.Delivered, due.TotalCount())
+		t.Errorf("%d events in the window, with %d latencies", m.Watch.Delivered, due.TotalCount())
 	}
 	type at struct {
 		watcher uint32
@@ -68,7 +68,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 			continue
 		}
 		if k := (at{o.Session, o.Key}); o.ModRevision <= last[k] || o.Read == history.Absent {
-			t.Errorf("watcher %d received key %d at %d after %d", o.Session, o.Key, o.ModRevision, last[k])
+			t.Errorf("watcher %d received key %d at revision %d after revision %d", o.Session, o.Key, o.ModRevision, last[k])
 		} else {
 			last[k] = o.ModRevision
 		}
@@ -79,7 +79,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 	}
 	for k, mod := range last {
 		if mod != newest[k.key] {
-			t.Errorf("watcher %d received key %d last at %d, and another watcher at %d", k.watcher, k.key, mod, newest[k.key])
+			t.Errorf("watcher %d received key %d last at revision %d, and another watcher at revision %d", k.watcher, k.key, mod, newest[k.key])
 		}
 	}
 }
@@ -172,7 +172,7 @@ func TestSessionsAndLocksOfConsul(t *testing.T) {
 			}
 		}
 		if holds < 100 {
-			t.Errorf("%d holds of 100", holds)
+			t.Errorf("%d holds are recorded, want at least 100", holds)
 		}
 	}
 	if err := leaser.Revoke(t.Context(), p.Leases); err != nil {
@@ -180,6 +180,6 @@ func TestSessionsAndLocksOfConsul(t *testing.T) {
 	}
 	p.Load.Mix[0].Kind, p.Load.STM, p.Load.Total = kv.KeepAlive, nil, 8
 	if m := run(t, p).Measured; m.Outcomes[kv.BadRequest] != 8 {
-		t.Errorf("renewals of sessions that are gone: %v", m.Outcomes)
+		t.Errorf("renewals of revoked sessions: outcomes %v", m.Outcomes)
 	}
 }

@@ -111,7 +111,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.Preloaded, err = w.Preload(t.Context(), &a); err != nil || a.Preloaded.Written != l.KeySpace {
-			t.Fatalf("preloaded %+v, %v", a.Preloaded, err)
+			t.Fatalf("the preload wrote %+v, error %v", a.Preloaded, err)
 		}
 		var h reported
 		began := time.Now()
@@ -121,19 +121,19 @@ func TestWorkersOnEtcd(t *testing.T) {
 		}
 		m := res.Measured
 		if m.Due != l.Total || m.Outcomes[kv.OK] != l.Total || h.due != l.Total || h.timed != int64(l.Total) || m.MergedCell().Response.TotalCount() != int64(l.Total) {
-			t.Errorf("due %d, in the seconds %d, timed %d, %v %v", m.Due, h.due, h.timed, m.Outcomes, m.ErrorTexts)
+			t.Errorf("due %d, due in the per-second records %d, timed %d, outcomes %v %v", m.Due, h.due, h.timed, m.Outcomes, m.ErrorTexts)
 		}
 		if res.Loops != loops || res.Opened.Before(began) || res.Opened.After(time.Now()) || m.Seconds <= 0 || res.Warmup.Due == 0 {
-			t.Errorf("%d loops and not %d, opened %v after the beginning for %v s", res.Loops, loops, res.Opened.Sub(began), m.Seconds)
+			t.Errorf("%d loops, want %d; the window opened %v after the start and lasted %v s", res.Loops, loops, res.Opened.Sub(began), m.Seconds)
 		}
 		if d := cmp.Diff([]string{"warmup", "measured", "ended"}, h.order); d != "" || !h.changed {
-			t.Errorf("the marks are %v, and changed is %v", h.order, h.changed)
+			t.Errorf("the phases are reported in the order %v, and a cluster change was reported: %v", h.order, h.changed)
 		}
 		if len(m.Links) != 1 || m.Links[0].Connections != l.Connections || m.Links[0].Lost != 0 || len(m.Cells) != 2 || len(res.MemberByEndpoint) != 1 {
 			t.Errorf("links %+v, %d series, members %v", m.Links, len(m.Cells), res.MemberByEndpoint)
 		}
 		if u := res.Used; len(u) == 0 || u[0].Process == 0 || u[0].LoopCPU <= 0 || m.LoopCPU < u[0].LoopCPU || u[0].System == nil {
-			t.Errorf("the workers used %+v, %d in all", u, m.LoopCPU)
+			t.Errorf("the workers used %+v, and LoopCPU is %d in total", u, m.LoopCPU)
 		}
 	})
 }
@@ -153,7 +153,7 @@ func TestWorkersReportErrors(t *testing.T) {
 		}
 		m := res.Measured
 		if m.Due != 2000 || h.due != 2000 || m.Failed() < 25 || m.Succeeded() < 1500 || m.Reconnects == 0 || len(m.ErrorTexts) == 0 || m.Links[0].Lost == 0 {
-			t.Errorf("due %d, %v %v, %d reconnects, %+v", m.Due, m.Outcomes, m.ErrorTexts, m.Reconnects, m.Links)
+			t.Errorf("due %d, outcomes %v %v, %d reconnects, links %+v", m.Due, m.Outcomes, m.ErrorTexts, m.Reconnects, m.Links)
 		}
 		if m.Seconds != 2 && len(res.Used) == 1 || m.Lateness.TotalCount() == 0 {
 			t.Errorf("%v s", m.Seconds)
@@ -186,7 +186,7 @@ func TestWorkersStop(t *testing.T) {
 		res, err := load.RunJob(ctx, job)
 		watching.Wait()
 		if err != nil || !res.Interrupted || res.Measured.Due == 0 {
-			t.Errorf("%+v, %v", res, err)
+			t.Errorf("the result is %+v, error %v", res, err)
 		}
 		a.Load.Warmup = time.Hour
 		if _, err := load.Run(ctx, w, &a, load.Reports{}); !errors.Is(err, load.ErrNoWindow) && !errors.Is(err, context.Canceled) {
@@ -232,7 +232,7 @@ func TestWorkersBeginAtTheGivenTime(t *testing.T) {
 		}
 		// Opened is the scheduled start time, not a time that a thread read from its clock.
 		if early := begin.Sub(res.Opened); early > time.Millisecond || early < -time.Millisecond {
-			t.Errorf("it began %v before it should", early)
+			t.Errorf("the window opened %v before its scheduled start", early)
 		}
 	})
 }
@@ -253,7 +253,7 @@ func TestWorkersRefuseIndivisibleLoads(t *testing.T) {
 		}
 	}
 	if _, err := (load.Workers{}).Check(t.Context(), &a); err == nil {
-		t.Error("no worker generates load, and there is no error")
+		t.Error("Check returned no error although there is no worker")
 	}
 }
 
@@ -265,7 +265,7 @@ func TestWorkersReportFailedPreparations(t *testing.T) {
 		l.Total = 100
 		a := taskFor("127.0.0.1:1", l).Assignment
 		if job, err := w.Prepare(t.Context(), &a, load.Reports{}); job != nil || err == nil || !strings.Contains(err.Error(), "too few leases for the load (needed: 100,") {
-			t.Errorf("%v, %v", job, err)
+			t.Errorf("Prepare returned %v, error %v", job, err)
 		}
 	})
 }
@@ -333,10 +333,10 @@ func TestConnectedJobIsClosed(t *testing.T) {
 		if err := job.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "that all are connected", func() bool { return int(server.open.Load()) == a.Load.Connections })
+		eventually(t, "all connections to open", func() bool { return int(server.open.Load()) == a.Load.Connections })
 		job.Close()
 		job.Close()
-		eventually(t, "the end of all connections", func() bool { return server.open.Load() == 0 })
+		eventually(t, "all connections to end", func() bool { return server.open.Load() == 0 })
 	})
 }
 
@@ -355,7 +355,7 @@ func TestWorkersWithoutAClockEnd(t *testing.T) {
 	if _, err := load.Run(t.Context(), load.Workers{local(), noClock{local()}}, &a, load.Reports{}); err == nil || !strings.Contains(err.Error(), "no time") {
 		t.Errorf("%v", err)
 	}
-	eventually(t, "the end of all connections", func() bool { return server.open.Load() == 0 })
+	eventually(t, "all connections to end", func() bool { return server.open.Load() == 0 })
 }
 
 // If one of several workers fails, the other workers end too, and the result contains the name of
@@ -390,14 +390,14 @@ func TestWorkersFailTogether(t *testing.T) {
 	res, err := load.RunJob(t.Context(), job)
 	cutting.Wait()
 	if err != nil || !res.Interrupted || len(res.Measured.Parts) != 2 {
-		t.Fatalf("%+v, %v", res, err)
+		t.Fatalf("the result is %+v, error %v", res, err)
 	}
 	m, gone1 := res.Measured, res.Measured.Parts[1]
 	if gone1.Worker != "2 of 2" || !strings.Contains(gone1.Lost, "the worker was lost") || m.Parts[0].Lost != "" {
 		t.Errorf("%+v", m.Parts)
 	}
 	if due := m.Parts[0].Due + gone1.Due; due != m.Due || m.Due == 0 || m.Due != m.Succeeded()+m.Failed() {
-		t.Errorf("%d were due, and %d by worker", m.Due, due)
+		t.Errorf("%d operations were due, and %d in the sum over the workers", m.Due, due)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestInterruptedCallsAreNotFailures(t *testing.T) {
 	}
 	c.CountEnded(kv.NotSent, 10, 0)
 	if c.DropUnstarted(); c.Due != 4 || c.Done() != 3 || c.Failed() != 1 {
-		t.Errorf("of %d calls %d were done and %d failed", c.Due, c.Done(), c.Failed())
+		t.Errorf("%d calls were due, %d done and %d failed; want 4, 3 and 1", c.Due, c.Done(), c.Failed())
 	}
 }
 

@@ -86,7 +86,7 @@ func TestMergeEqualsWhole(t *testing.T) {
 		got := totals.MergedCell()
 		for what, pair := range map[string][2]*Histogram{"response": {got.Response, whole.Response}, "service": {got.Service, whole.Service}} {
 			if !pair[0].Equals(pair[1]) {
-				t.Errorf("merged %s times are not the whole", what)
+				t.Errorf("the merged %s times differ from the times of all operations", what)
 			}
 		}
 		failed := uint64(0)
@@ -94,7 +94,7 @@ func TestMergeEqualsWhole(t *testing.T) {
 			if h := whole.Failed[i]; h != nil {
 				failed += uint64(h.TotalCount())
 				if !got.Failed[i].Equals(h) {
-					t.Errorf("merged errors of kind %d are not the whole", i)
+					t.Errorf("the merged errors of kind %d differ from the errors of all operations", i)
 				}
 			}
 		}
@@ -152,13 +152,13 @@ func TestFailuresAreSlowerThanSuccesses(t *testing.T) {
 	}
 	s := Summarize(h, 100)
 	if !s.Percentile(95).Failed || !s.Percentile(99).Failed || !s.Max.Failed || !s.Mean.Failed {
-		t.Error("a tenth failed, and the slowest figures do not say so")
+		t.Error("a tenth of the operations failed, but p95, p99, the maximum or the mean is not marked as failed")
 	}
 	if !s.Percentile(90).Known || !s.Percentile(50).Known {
-		t.Error("p90 and p50 are successes")
+		t.Error("p90 or p50 is unknown, although 90 percent of the operations succeeded")
 	}
 	if p, ok := FirstFailedPercentile(900, 100); !ok || p != 90 {
-		t.Errorf("failed from p%v", p)
+		t.Errorf("the first failed percentile is p%v, want p90", p)
 	}
 }
 
@@ -170,13 +170,13 @@ func TestUnsupportedPercentilesAreUnknown(t *testing.T) {
 	}
 	s := Summarize(h, 0)
 	if s.Percentile(99.9).Known || s.Percentile(99.9).Failed || s.Percentile(99).Known {
-		t.Error("999 samples do not support p99.9, nor p99 with 10 beyond it")
+		t.Error("999 samples are too few for p99.9, and for p99 with 10 samples beyond it")
 	}
 	if !s.Percentile(95).Known {
-		t.Error("999 samples support p95")
+		t.Error("p95 is unknown, although 999 samples support it")
 	}
 	if e := Summarize(nil, 0); e.Min.Known || e.Percentile(50).Known {
-		t.Error("an empty sample has figures")
+		t.Error("an empty sample has a known minimum or median")
 	}
 }
 
@@ -188,7 +188,7 @@ func TestRankIsExact(t *testing.T) {
 		Record(h, 1e6)
 	}
 	if !Summarize(h, 0).Percentile(99.9).Known {
-		t.Error("10000 samples support p99.9")
+		t.Error("p99.9 is unknown, although 10000 samples support it")
 	}
 }
 
@@ -203,7 +203,7 @@ func TestPercentileUsesTheNearestRank(t *testing.T) {
 			p := uint64(math.Round(1000 * Percentiles[i]))
 			rank := (p*uint64(n) + 99_999) / 100_000
 			if f.Known && !h.ValuesAreEquivalent(int64(f.NS), int64(rank)<<12) {
-				t.Fatalf("p%v of %d has rank %d, and %v is that of %v", Percentiles[i], n, rank, f.NS, f.NS/(1<<12))
+				t.Fatalf("p%v of %d samples must have rank %d, but %v is the value of rank %v", Percentiles[i], n, rank, f.NS, f.NS/(1<<12))
 			}
 		}
 	}
@@ -216,6 +216,6 @@ func TestRecordLosesNoValue(t *testing.T) {
 		Record(h, ns)
 	}
 	if h.TotalCount() != 5 {
-		t.Errorf("5 in, %d out", h.TotalCount())
+		t.Errorf("5 values were recorded, but the total count is %d", h.TotalCount())
 	}
 }

@@ -29,7 +29,7 @@ func TestDisturbanceMerges(t *testing.T) {
 	a.merge(&b)
 	for k, h := range a.histograms() {
 		if !(*h).Equals(*whole.histograms()[k]) {
-			t.Errorf("histogram %d is not the whole", k)
+			t.Errorf("the merged histogram %d differs from the histogram of all operations", k)
 		}
 	}
 	if a.Idle != whole.Idle || a.RunWait != whole.RunWait {

@@ -82,11 +82,11 @@ func TestSecondsSurviveEncoding(t *testing.T) {
 		}
 	}
 	if h, err := ReadHistogram(AppendHistogram(nil, nil)); err != nil || h.TotalCount() != 0 {
-		t.Errorf("nothing became %v, %v", h, err)
+		t.Errorf("a nil histogram is read as %v, %v", h, err)
 	}
 	s := filled(r, 1, 50_000)
 	if n := len(AppendSecond(nil, s)); n > 40_000 {
-		t.Errorf("a second of 50,000 operations takes %d bytes", n)
+		t.Errorf("a second with 50,000 operations is encoded in %d bytes", n)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestEncodingMergesTooManyMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.Cells) >= before || len(s.Cells) != before || got.Due != s.Due || got.Unattributed <= s.Unattributed {
-		t.Errorf("%d cells became %d, %d unreported", before, len(got.Cells), got.Unattributed)
+		t.Errorf("%d cells became %d, with %d unattributed operations", before, len(got.Cells), got.Unattributed)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestEncodingDoesNotChangeTheSecond(t *testing.T) {
 	before := s.Cells[0].Response.TotalCount()
 	first := AppendSecond(nil, s)
 	if s.Cells[0].Response.TotalCount() != before || !bytes.Equal(first, AppendSecond(nil, s)) {
-		t.Errorf("%d counts became %d", before, s.Cells[0].Response.TotalCount())
+		t.Errorf("encoding changed the second: its first cell had %d operations and has %d", before, s.Cells[0].Response.TotalCount())
 	}
 	got, err := ReadSecond(first)
 	if err != nil {
@@ -130,7 +130,7 @@ func TestEncodingDoesNotChangeTheSecond(t *testing.T) {
 		}
 	}
 	if want := s.Unattributed + (398-named)*13; got.Unattributed != want {
-		t.Errorf("%d unreported, not %d", got.Unattributed, want)
+		t.Errorf("%d operations are unattributed, want %d", got.Unattributed, want)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestReadSecondRefusesInvalidInput(t *testing.T) {
 		}
 	}
 	if _, err := ReadHistogram([]byte{1, 0xff, 0xff, 0x7f, 1}); err == nil {
-		t.Error("a count beyond the last place was taken")
+		t.Error("a histogram with a count beyond the last place was accepted")
 	}
 }
 

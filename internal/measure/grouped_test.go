@@ -28,15 +28,15 @@ func TestGroupedKeepsPercentilesThatCausesSupport(t *testing.T) {
 		ofWrites, ofEvents, grouped := Summarize(one, 0), Summarize(all, 0), Summarize(all, 0).DropUnsupported(uint64(each))
 		for i, p := range Percentiles {
 			if f := grouped.Percentiles[i]; f.Known != ofWrites.Percentiles[i].Known || f.Known && f != ofEvents.Percentiles[i] {
-				t.Fatalf("p%v of %d writes with %d events each: %+v, and %+v of the writes", p, writes, each, f, ofWrites.Percentiles[i])
+				t.Fatalf("p%v of %d writes with %d events each is %+v, and the percentile of the writes is %+v", p, writes, each, f, ofWrites.Percentiles[i])
 			}
 		}
 		if Summarize(all, 0).DropUnsupported(1).Percentiles != ofEvents.Percentiles {
-			t.Fatalf("%d events of as many writes have other percentiles", writes*each)
+			t.Fatalf("the percentiles of %d events change if each event belongs to its own write", writes*each)
 		}
 	}
 	// 200 puts that cause 100 events each have no p99, because 200 puts are too few for a p99.
 	if Supports(99, 200) || !Supports(99, 1000) || Supports(90, 99) || !Supports(90, 100) || Supports(50, 0) {
-		t.Error("ten samples must be beyond a percentile")
+		t.Error("Supports must require ten samples beyond a percentile")
 	}
 }

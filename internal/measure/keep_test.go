@@ -17,7 +17,7 @@ func TestTotalsDoNotKeepTheCollector(t *testing.T) {
 	c = nil
 	runtime.GC()
 	if gone.Value() != nil {
-		t.Error("the collector lives on")
+		t.Error("the collector was not released")
 	}
 	if measured.Due != 1 {
 		t.Errorf("%d operations were due", measured.Due)

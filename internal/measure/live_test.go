@@ -24,11 +24,11 @@ func TestLiveStepsBecomeTheSameHistograms(t *testing.T) {
 		}
 		s.FlushLive()
 		if !s.Lateness.Equals(want) || !s.Disturbance.OwnDelay.Equals(whole) {
-			t.Fatal("the histograms differ")
+			t.Fatal("the histograms differ from the recorded times")
 		}
 		s.FlushLive()
 		if !s.Lateness.Equals(want) {
-			t.Fatal("a settled second gets its counts again")
+			t.Fatal("the counts of a settled second were added again")
 		}
 	}
 }

@@ -75,7 +75,7 @@ func TestOutagesAreMeasured(t *testing.T) {
 		fault := int(from/1e6) - int(slope/1e6)
 		got, before, ok := p.Outage(0, fault, 12_000)
 		if off := float64(got.Length()) - length/1e6; !ok || off < -10 || off > 10 || slope == 0 && (off < -2 || off > 2) {
-			t.Errorf("an outage of %.1f ms (slope %g ms) is reported as %v, %d ms, with %d ms before", length/1e6, slope/1e6, ok, got.Length(), before.Length())
+			t.Errorf("an outage of %.1f ms (slope %g ms) is reported as %v, %d ms long, with a longest gap of %d ms before it", length/1e6, slope/1e6, ok, got.Length(), before.Length())
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestFindsNoOutageWithoutOne(t *testing.T) {
 			}
 		}
 		if wrong > runs/200 {
-			t.Errorf("%d of %d windows without an outage have one, at a mean gap of %g ms", wrong, runs, mean/1e6)
+			t.Errorf("an outage is reported in %d of %d windows without an outage, at a mean gap of %g ms", wrong, runs, mean/1e6)
 		}
 	}
 }
@@ -105,12 +105,12 @@ func TestOutageAtTheEdges(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := pulse(10, steady(r, 50e3, 6e9, 60e9, 0, 10e9))
 	if got, _, ok := p.Outage(0, 6000, 10_000); !ok || got.To != 10_000 || got.From < 5999 || got.From > 6001 {
-		t.Errorf("an outage to the end is %v, %v", got, ok)
+		t.Errorf("an outage until the end of the window is reported as %v, %v", got, ok)
 	}
 	// an outage before the time `since` is not used for comparison
 	p = pulse(10, steady(r, 50e3, 2e9, 1e9, 0, 10e9))
 	if _, before, _ := p.Outage(3000, 6000, 10_000); before.Length() > 1 {
-		t.Errorf("the longest gap before is %v", before)
+		t.Errorf("the longest gap before the outage is %v", before)
 	}
 	if _, _, ok := (&Pulse{}).Outage(0, 0, 1000); ok {
 		t.Error("a window without operations has an outage")

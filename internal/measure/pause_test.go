@@ -18,7 +18,7 @@ func TestPause(t *testing.T) {
 			want          bool
 		}{{0, 0, true}, {2 * time.Second, 2 * time.Second, true}, {2 * time.Second, 3 * time.Second, false}, {0, 3 * time.Second, false}} {
 			if got, waited := Pause(ctx, test.pause), time.Since(began); got != test.want || waited != test.waited {
-				t.Errorf("Pause(%v) returns %v after %v, not %v after %v", test.pause, got, waited, test.want, test.waited)
+				t.Errorf("Pause(%v) returns %v after %v, want %v after %v", test.pause, got, waited, test.want, test.waited)
 			}
 		}
 	})

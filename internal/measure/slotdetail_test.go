@@ -15,6 +15,6 @@ func TestEventOfAnEarlierSecondIsOnlyLate(t *testing.T) {
 		t.Errorf("events came in the milliseconds %x", w.Alive)
 	}
 	if len(w.Late) != 1 || w.Late[0] != (LateEvents{0, 1, 1}) || w.MaxDelay[0] != 300 {
-		t.Errorf("late were %v, and the latest by %d ms", w.Late, w.MaxDelay[0])
+		t.Errorf("the late events are %v, and the largest delay is %d ms", w.Late, w.MaxDelay[0])
 	}
 }

@@ -26,7 +26,7 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 			}
 			s := NonEmptySteps(h)
 			if s.Total() != h.TotalCount() {
-				t.Fatalf("%d counted, not %d", s.Total(), h.TotalCount())
+				t.Fatalf("the total is %d, want %d", s.Total(), h.TotalCount())
 			}
 			whole = Add(whole, h)
 			bySteps = s.AddTo(bySteps)
@@ -44,7 +44,7 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 			t.Errorf("%d failed: %v, want %v", failed, got, want)
 		}
 		if got, want := sum.Slowest(failed), Slowest(whole, failed); got != want {
-			t.Errorf("the slowest is %v, not %v", got, want)
+			t.Errorf("the slowest is %v, want %v", got, want)
 		}
 		if total == 0 {
 			if sum.Fastest().Known {
@@ -53,14 +53,14 @@ func TestStepsAddUpToTheHistogram(t *testing.T) {
 			continue
 		}
 		if got, want := sum.Fastest().NS, float64(whole.Min()); got != want {
-			t.Errorf("the fastest is %v, not %v", got, want)
+			t.Errorf("the fastest is %v, want %v", got, want)
 		}
 		if got, want := sum.Mean(), whole.Mean(); math.Abs(got-want) > 1e-9*want {
-			t.Errorf("the mean is %v, not %v", got, want)
+			t.Errorf("the mean is %v, want %v", got, want)
 		}
 		merged.Merge(sum)
 		if count += total; merged.Total() != count {
-			t.Errorf("sums merged hold %d of %d", merged.Total(), count)
+			t.Errorf("the merged sums contain %d of %d times", merged.Total(), count)
 		}
 		all = Add(all, whole)
 		if !merged.Histogram().Equals(all) {
@@ -76,7 +76,7 @@ func TestSumIsBounded(t *testing.T) {
 		sum.Add(&Steps{NonEmpty: []Step{{Index: 5, Count: 1 << 60}, {Index: NumSteps - 1, Count: 1 << 60}}})
 	}
 	if sum.Total() <= 0 || sum.Total() > maxSum || !sum.PercentilesOf(0, 50)[0].Known {
-		t.Errorf("it has %d", sum.Total())
+		t.Errorf("the total of the sum is %d", sum.Total())
 	}
 }
 
@@ -90,7 +90,7 @@ func TestStepAt(t *testing.T) {
 		}
 	}
 	if got := len(h.Export().Counts); got != NumSteps {
-		t.Errorf("there are %d steps", got)
+		t.Errorf("a histogram has %d steps", got)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestEachStepFindsAllSteps(t *testing.T) {
 		}
 		eachStep(h, func(at int, n int64) { got = append(got, Step{at, n}) })
 		if !slices.Equal(got, want) {
-			t.Fatalf("of %d times: %v, not %v", h.TotalCount(), got, want)
+			t.Fatalf("%d times were recorded, and eachStep returned %v, want %v", h.TotalCount(), got, want)
 		}
 	}
 }

@@ -10,13 +10,13 @@ func TestNowAgreesWithTheWallClock(t *testing.T) {
 	before := time.Now()
 	is := Now()
 	if is.Before(before) || is.After(time.Now()) {
-		t.Errorf("it is %v, after %v", is, before)
+		t.Errorf("Now returned %v, and the time before was %v", is, before)
 	}
 	if later := Now(); later.Round(0).Sub(is.Round(0)) != later.Sub(is) {
-		t.Errorf("%v and %v are apart by two different times", is, later)
+		t.Errorf("the time between %v and %v differs from the time without monotonic readings", is, later)
 	}
 	if ahead := WallClockLead(); ahead != 0 {
-		t.Errorf("a clock that was not set is %v ahead", ahead)
+		t.Errorf("WallClockLead of a clock that was not set is %v", ahead)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestStepOfAgreesWithHistograms(t *testing.T) {
 			t.Fatalf("the step of %d begins at %d", ns, low)
 		}
 		if ns = min(ns, Highest); !h.ValuesAreEquivalent(ns, low) || low > 0 && h.ValuesAreEquivalent(ns, low-1) {
-			t.Fatalf("the step of %d begins elsewhere than at %d", ns, low)
+			t.Fatalf("the step of %d does not begin at %d", ns, low)
 		}
 	}
 }

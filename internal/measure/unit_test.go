@@ -14,7 +14,7 @@ func TestPercentileText(t *testing.T) {
 		0: "0", 49.3: "49.3", 90: "90", 97.1: "97.1", 100 * 10050.0 / 10350: "97.11", 99.9: "99.9", 99.94: "99.94", 99.9995: "99.9995",
 	} {
 		if got := text.Percentile(p); got != want {
-			t.Errorf("%v is written as %s, not %s", p, got, want)
+			t.Errorf("%v is written as %s, want %s", p, got, want)
 		}
 	}
 	for due := uint64(1); due < 1e15; due = due*3 + 1 {
@@ -25,7 +25,7 @@ func TestPercentileText(t *testing.T) {
 			p, _ := FirstFailedPercentile(due-failed, failed)
 			got, err := strconv.ParseFloat(text.Percentile(p), 64)
 			if err != nil || got >= 100 || got < p-1e-6*(100-p)-1e-9 || got-p > 0.02*(100-p) {
-				t.Errorf("%d of %d failed: %v is written as %s", failed, due, p, text.Percentile(p))
+				t.Errorf("%d of %d operations failed, and percentile %v is written as %s", failed, due, p, text.Percentile(p))
 			}
 		}
 	}

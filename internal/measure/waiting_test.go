@@ -81,7 +81,7 @@ func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 				before := AppendSecond(nil, shards[i][0])
 				c.AddCopy(i, shards[i][0])
 				if !bytes.Equal(before, AppendSecond(nil, shards[i][0])) {
-					t.Fatal("a second that stays its owner's was changed")
+					t.Fatal("AddCopy changed the second that it copied")
 				}
 				shards[i] = shards[i][1:]
 			case len(shards[i]) > 0:
@@ -99,15 +99,15 @@ func TestAnyInterleavingYieldsTheUnion(t *testing.T) {
 				}
 			}
 			if open > maxDecoded || packed != c.pending.encodedSize {
-				t.Fatalf("%d seconds are kept as histograms, and %d bytes of %d are known", open, c.pending.encodedSize, packed)
+				t.Fatalf("%d pending seconds are decoded; the encoded seconds have %d bytes, but encodedSize is %d", open, c.pending.encodedSize, packed)
 			}
 		}
 		if len(got) != len(want) || len(c.pending.seconds) != 0 || c.pending.encodedSize != 0 {
-			t.Fatalf("%d seconds and not %d; %d wait", len(got), len(want), len(c.pending.seconds))
+			t.Fatalf("%d seconds were delivered, want %d; %d are still pending", len(got), len(want), len(c.pending.seconds))
 		}
 		for i := range want {
 			if !reflect.DeepEqual(sorted(got[i]), sorted(want[i])) {
-				t.Fatalf("second %d of %v is\n%+v\nand not\n%+v", want[i].Index, want[i].Phase, got[i], want[i])
+				t.Fatalf("second %d of %v is\n%+v\nwant\n%+v", want[i].Index, want[i].Phase, got[i], want[i])
 			}
 		}
 	}
@@ -137,16 +137,16 @@ func TestFindsTheStraggler(t *testing.T) {
 		}
 		shard, late := c.Straggler(most)
 		if late != (c.pending.encodedSize > most) || late && shard != 1 {
-			t.Fatalf("shard %d after %d bytes: %v", shard, c.pending.encodedSize, late)
+			t.Fatalf("Straggler returned shard %d with %d pending bytes: %v", shard, c.pending.encodedSize, late)
 		}
 		if !late {
 			continue
 		}
 		if passed != 1 || i < 10 {
-			t.Errorf("%d were passed on, %d waited", passed, i)
+			t.Errorf("%d seconds were delivered while the straggler was late, want 1; %d more were pending", passed, i)
 		}
 		if c.End(1); passed != i+1 || c.pending.encodedSize != 0 {
-			t.Errorf("%d of %d seconds were passed on", passed, i+1)
+			t.Errorf("%d of %d seconds were delivered", passed, i+1)
 		}
 		return
 	}
@@ -164,7 +164,7 @@ func TestReaderReusesHistograms(t *testing.T) {
 		want := filled(r, 1+r.IntN(4), 1+r.IntN(500))
 		b := AppendSecond(nil, want)
 		if err := reader.Read(b[:len(b)-1], func(*Second) error { return nil }); err == nil {
-			t.Fatal("half a second was read")
+			t.Fatal("an incomplete second was read")
 		}
 		err := reader.Read(b, func(got *Second) error {
 			if !reflect.DeepEqual(want, got) {
@@ -191,7 +191,7 @@ func TestStepsAddUp(t *testing.T) {
 	var s Steps
 	var sum *Histogram
 	if s.Add(nil); s.Histogram() != nil {
-		t.Error("nothing is something")
+		t.Error("adding a nil histogram to an empty Steps value created a histogram")
 	}
 	for range 20 {
 		h := drawn(r, 1+r.IntN(300))
@@ -199,7 +199,7 @@ func TestStepsAddUp(t *testing.T) {
 		s.Add(h)
 		sum = Add(sum, h)
 		if !reflect.DeepEqual(s.Histogram(), sum) {
-			t.Fatal("the steps are not those of the sum")
+			t.Fatal("the steps differ from the steps of the summed histogram")
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestWatchMergesToTheWhole(t *testing.T) {
 		each.Delivered += s.Watch.Delivered
 		each.Duplicated += s.Watch.Duplicated
 		if s.Watch.FromDue != nil && uint64(s.Watch.FromDue.TotalCount()) != s.Watch.Delivered-s.Watch.Untimed {
-			t.Errorf("second %d has %d times of %d events", s.Index, s.Watch.FromDue.TotalCount(), s.Watch.Delivered)
+			t.Errorf("second %d has %d latencies for %d events", s.Index, s.Watch.FromDue.TotalCount(), s.Watch.Delivered)
 		}
 	}
 	var spare []*Histogram
@@ -48,21 +48,21 @@ func TestWatchMergesToTheWhole(t *testing.T) {
 	m, _ := c.Close(seconds)
 	got := m.Watch
 	if got.Delivered != want.Delivered || got.Duplicated != want.Duplicated || got.Reordered != want.Reordered || got.Untimed != want.Untimed {
-		t.Errorf("the whole is %+v, want %+v", got, want)
+		t.Errorf("the merged events are %+v, want %+v", got, want)
 	}
 	if each.Delivered != want.Delivered || each.Duplicated != want.Duplicated {
-		t.Errorf("the seconds are %+v, want %+v", each, want)
+		t.Errorf("the sums over the seconds are %+v, want %+v", each, want)
 	}
 	timed := want.Delivered - want.Untimed
 	if uint64(got.FromDue.TotalCount()) != timed || uint64(got.FromSent.TotalCount()) != timed {
-		t.Errorf("%d and %d times, want %d", got.FromDue.TotalCount(), got.FromSent.TotalCount(), timed)
+		t.Errorf("%d latencies from due and %d from sent, want %d", got.FromDue.TotalCount(), got.FromSent.TotalCount(), timed)
 	}
 	if mean := float64(sum) / float64(timed); got.FromDue.Mean() < 0.999*mean || got.FromDue.Mean() > 1.001*mean || !got.FromDue.ValuesAreEquivalent(got.FromDue.Max(), longest) {
-		t.Errorf("mean %v, longest %d; want %v, %d", got.FromDue.Mean(), got.FromDue.Max(), mean, longest)
+		t.Errorf("the mean latency is %v and the longest %d; want %v and %d", got.FromDue.Mean(), got.FromDue.Max(), mean, longest)
 	}
 	for _, h := range spare {
 		if h.TotalCount() != 0 {
-			t.Fatal("a histogram was given back with what was in it")
+			t.Fatal("a histogram was returned without being reset")
 		}
 	}
 }

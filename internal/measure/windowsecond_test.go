@@ -16,7 +16,7 @@ func TestMillisecondsAsText(t *testing.T) {
 	m.Add(1e9) // counts as the last millisecond
 	want := "84" + strings.Repeat("0", 247) + "1"
 	if b, err := m.MarshalText(); err != nil || string(b) != want {
-		t.Errorf("it is written as %s, %v", b, err)
+		t.Errorf("the set is written as %s, %v", b, err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100 {

@@ -62,12 +62,12 @@ func TestQuantileIsInItsBucket(t *testing.T) {
 				upper = lower
 			}
 			if got < lower || got > upper {
-				t.Fatalf("quantile %v of %d times is %v, and the exact %v is from %v to %v", q, len(times), got, exact, lower, upper)
+				t.Fatalf("quantile %v of %d times is %v, but the exact value %v is in the bucket from %v to %v", q, len(times), got, exact, lower, upper)
 			}
 		}
 		lower, upper, ok := r.Longest()
 		if longest := times[len(times)-1]; !ok || longest <= lower || longest > upper {
-			t.Fatalf("the longest is %v, not from %v to %v", longest, lower, upper)
+			t.Fatalf("the longest time is %v, not in the range from %v to %v", longest, lower, upper)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestSinceAndPlusLoseNothing(t *testing.T) {
 		want := timed(late)
 		sum := timed(early).Plus(d)
 		if d.Count != want.Count || math.Abs(d.Sum-want.Sum) > 1e-9 || sum.Count != whole.Count {
-			t.Fatalf("between them %v times of %v, want %v of %v", d.Count, d.Sum, want.Count, want.Sum)
+			t.Fatalf("the difference has %v times with the sum %v, want %v with the sum %v", d.Count, d.Sum, want.Count, want.Sum)
 		}
 		for i := range want.Buckets {
 			if d.Buckets[i] != want.Buckets[i] || sum.Buckets[i] != whole.Buckets[i] {
@@ -96,11 +96,11 @@ func TestSinceAndPlusLoseNothing(t *testing.T) {
 func TestSinceAfterRestart(t *testing.T) {
 	now := Reading{Value: 3}
 	if d := now.Since(Reading{Value: 100}); d.Value != 3 {
-		t.Errorf("after a restart %v were counted, want 3", d.Value)
+		t.Errorf("after a restart, the counter's difference is %v, want 3", d.Value)
 	}
 	timers := timed([]float64{0.003})
 	if d := timers.Since(timed([]float64{1, 2, 3})); d.Count != 1 {
-		t.Errorf("after a restart %v were timed, want 1", d.Count)
+		t.Errorf("after a restart, the difference has %v times, want 1", d.Count)
 	}
 }
 
@@ -111,6 +111,6 @@ func TestQuantileWithoutTimesIsUnknown(t *testing.T) {
 		}
 	}
 	if _, ok := timed(nil).Mean(); ok {
-		t.Error("nothing has a mean")
+		t.Error("Mean returned a value for a reading without times")
 	}
 }

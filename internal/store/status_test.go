@@ -28,7 +28,7 @@ func TestAskAll(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	if (Access{}).Timeout() != 5*time.Second || (Access{DialTimeout: time.Second}).Timeout() != time.Second {
-		t.Error("another timeout")
+		t.Error("Timeout does not return the default of 5 s or the given dial timeout")
 	}
 }
 
@@ -98,7 +98,7 @@ func TestServerTextsAreBounded(t *testing.T) {
 	}
 	for _, list := range []fakeAdmin{make(fakeAdmin, kv.MaxMembers+1), {"h:1", strings.Repeat("h", MaxName+1)}} {
 		if _, err := AskMembers(t.Context(), list); err == nil {
-			t.Errorf("%d members are taken", len(list))
+			t.Errorf("AskMembers accepted %d members", len(list))
 		}
 	}
 	long := strings.Repeat("x", 1<<20)

@@ -24,7 +24,7 @@ func TestCheckNumbers(t *testing.T) {
 	one := int64(-1)
 	good := message{Parts: []part{{CPU: 1e9, RSS: 1 << 50, Unknown: &one, Member: math.MaxUint64}}, ByName: map[string]int{"a": 7}}
 	if err := text.CheckNumbers(&good); err != nil {
-		t.Errorf("a possible message: %v", err)
+		t.Errorf("a valid message is refused: %v", err)
 	}
 	huge := int64(math.MaxInt64)
 	for want, bad := range map[string]message{

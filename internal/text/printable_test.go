@@ -32,7 +32,7 @@ func TestLine(t *testing.T) {
 		{"\ufffd", "\ufffd"},
 	} {
 		if got := Line(c.in, MaxField); got != c.want {
-			t.Errorf("%q became %q, not %q", c.in, got, c.want)
+			t.Errorf("%q became %q, want %q", c.in, got, c.want)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestLineProperties(t *testing.T) {
 
 func TestLinesKeepsLayout(t *testing.T) {
 	if got, want := Lines("a\tb\n\x1b[2Jc\r\n"), "a\tb\n\\x1b[2Jc\\r\n"; got != want {
-		t.Errorf("%q, not %q", got, want)
+		t.Errorf("%q, want %q", got, want)
 	}
 	plain := []byte("a\tb\nä")
 	if got := PrintableBytes(plain); &got[0] != &plain[0] {
@@ -96,14 +96,14 @@ func TestWriterPieces(t *testing.T) {
 		for i := 0; i < len(text); i += size {
 			piece := text[i:min(i+size, len(text))]
 			if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
-				t.Fatalf("%d bytes, %v", n, err)
+				t.Fatalf("Write returned %d, error %v", n, err)
 			}
 		}
 		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		if b.String() != want {
-			t.Errorf("in pieces of %d: %q, not %q", size, b.String(), want)
+			t.Errorf("in pieces of %d: %q, want %q", size, b.String(), want)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
 func TestWriterPassesErrorsOn(t *testing.T) {
 	if _, err := NewWriter(broken{}).Write([]byte("x")); err == nil {
-		t.Error("no error")
+		t.Error("Write returned no error")
 	}
 }
 
@@ -168,7 +168,7 @@ func FuzzLine(f *testing.F) {
 		lines := Lines(s)
 		for part := range strings.SplitSeq(strings.ReplaceAll(lines, "\t", " "), "\n") {
 			if !Printable(part) {
-				t.Errorf("%q became %q", s, lines)
+				t.Errorf("%q became %q, which contains an unprintable line", s, lines)
 			}
 		}
 	})

@@ -17,7 +17,7 @@ func TestSparkline(t *testing.T) {
 		{[]float64{-1, 1, math.Inf(1)}, "▁██"},
 	} {
 		if got := Sparkline(c.values); got != c.want {
-			t.Errorf("%v: %q, not %q", c.values, got, c.want)
+			t.Errorf("%v: %q, want %q", c.values, got, c.want)
 		}
 	}
 }

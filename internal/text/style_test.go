@@ -11,7 +11,7 @@ func TestPaint(t *testing.T) {
 	}
 	for tone, want := range map[Tone]string{Plain: "x", Good: "\x1b[32mx\x1b[0m", Doubtful: "\x1b[33mx\x1b[0m", Bad: "\x1b[31mx\x1b[0m", Faint: "\x1b[2mx\x1b[0m"} {
 		if got := (Style{Colour: true}).Paint(tone, "x"); got != want {
-			t.Errorf("tone %d is %q, not %q", tone, got, want)
+			t.Errorf("tone %d is %q, want %q", tone, got, want)
 		}
 	}
 }
@@ -29,7 +29,7 @@ func TestStyledWriter(t *testing.T) {
 			t.Fatal(n, err)
 		}
 		if b.String() != want {
-			t.Errorf("%+v: %q, not %q", style, b.String(), want)
+			t.Errorf("%+v: %q, want %q", style, b.String(), want)
 		}
 	}
 }

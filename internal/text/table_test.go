@@ -9,7 +9,7 @@ func TestAlign(t *testing.T) {
 	rows := [][]string{{"name", "µs"}, {"a", "12"}, {"", "1,234"}}
 	got := Align("", rows, func(i int) bool { return i == 0 })
 	if want := "name     µs\na        12\n      1,234\n"; got != want {
-		t.Errorf("%q, not %q", got, want)
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

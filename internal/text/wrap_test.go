@@ -51,9 +51,9 @@ func FuzzWrap(f *testing.F) {
 func TestStack(t *testing.T) {
 	cells := [][]string{{"a", "b"}, {"c"}, {}}
 	if got, want := Stack(cells, false), [][]string{{"a", "c", ""}, {"b", "", ""}}; !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("Stack aligns the tops as %q, not %q", got, want)
+		t.Errorf("Stack aligns the tops as %q, want %q", got, want)
 	}
 	if got, want := Stack(cells, true), [][]string{{"a", "", ""}, {"b", "c", ""}}; !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("Stack aligns the bottoms as %q, not %q", got, want)
+		t.Errorf("Stack aligns the bottoms as %q, want %q", got, want)
 	}
 }

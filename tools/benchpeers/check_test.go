@@ -86,7 +86,7 @@ func TestParseCheck(t *testing.T) {
 	}
 	// A check that did not pass is also a result.
 	if f, err = parseCheck(strings.Replace(checkResult, `"pass"`, `"fail"`, 1)); err != nil || f.Check.Pass {
-		t.Errorf("a failed check gives %+v, %v", f, err)
+		t.Errorf("parsing a failed check returned %+v, %v", f, err)
 	}
 	for name, bad := range map[string]string{
 		"nothing":      "",
@@ -121,7 +121,7 @@ func TestEtcdctlIsTheServersVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(text), "go.etcd.io/etcd/server/v3 v"+etcdctlVersion) {
-		t.Errorf("go.mod has another server than etcdctl %s", etcdctlVersion)
+		t.Errorf("go.mod does not require the server of etcd %s, which is the version of etcdctl", etcdctlVersion)
 	}
 	source, err := etcdctlSource()
 	if err != nil {

@@ -62,7 +62,7 @@ func TestJudge(t *testing.T) {
 		})
 	}
 	if v := (Goal{Values: values()}).Judge(&Results{}); v.Known || v.Reached {
-		t.Errorf("nothing measured is judged as %+v", v)
+		t.Errorf("without measurements, the goal is judged as %+v", v)
 	}
 }
 
@@ -118,9 +118,9 @@ func TestChecksThatPass(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	if got := r.passed(CaseCheckTmpfs, Etcdctl); len(got) != 1 || got[0] != 0 {
-		t.Errorf("of etcdctl got %v", got)
+		t.Errorf("the shares of passed etcdctl checks are %v", got)
 	}
 	if got := r.passed(CaseCheckL, Quorumbench); got != nil {
-		t.Errorf("without a check got %v", got)
+		t.Errorf("without checks, the shares of passed checks are %v", got)
 	}
 }

@@ -74,7 +74,7 @@ func TestParseWrk(t *testing.T) {
 func TestBinaryUnit(t *testing.T) {
 	for letter, want := range map[string]float64{"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40} {
 		if got := binaryUnit(letter); got != want {
-			t.Errorf("%qB is %v bytes, want %v", letter, got, want)
+			t.Errorf("the unit %qB is %v bytes, want %v", letter, got, want)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestLoopWithoutServer(t *testing.T) {
 	w.Endpoint, w.Connections, w.Clients = "127.0.0.1:1", 1, 1
 	_, err := loopIn(t, goZooKeeperCommand, w)
 	if err == nil {
-		t.Error("it connects")
+		t.Error("the loop connected")
 	}
 	t.Log(err)
 }
@@ -62,7 +62,7 @@ func loopIn(t *testing.T, command string, w Work) (f Figures, err error) {
 	var out bytes.Buffer
 	ok, err := LoopMain(t.Context(), []string{command, string(work)}, &out)
 	if !ok {
-		t.Fatalf("%s is no loop", command)
+		t.Fatalf("%s is not recognized as a loop command", command)
 	}
 	if err != nil {
 		return f, err

@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	if all := o.selectedCases(); len(all) != 2 || all[0].Name != CaseLocal || all[1].Name != CasePut {
-		t.Errorf("chosen are %+v", all)
+		t.Errorf("the chosen cases are %+v", all)
 	}
 	for _, c := range []struct{ args, want string }{
 		{"--rounds 0", "--rounds"},
@@ -52,13 +52,13 @@ func TestOnlyTakesStores(t *testing.T) {
 	}
 	want := []string{CaseZooKeeperGet, CaseZooKeeperPut, CaseConsulGet}
 	if !slices.Equal(names, want) {
-		t.Errorf("chosen are %v, want %v", names, want)
+		t.Errorf("the chosen cases are %v, want %v", names, want)
 	}
 	if got := testbedKeys(all); !slices.Equal(got, []testbedKey{{store: "zookeeper"}, {store: "consul"}}) {
-		t.Errorf("their testbed keys are %v", got)
+		t.Errorf("the testbed keys of the chosen cases are %v", got)
 	}
 	if got := casesForTestbed(all, testbedKey{store: "consul"}); len(got) != 1 || len(all) != 3 {
-		t.Errorf("consul has %+v of %d", got, len(all))
+		t.Errorf("for consul, casesForTestbed returned %+v of %d cases", got, len(all))
 	}
 }
 
@@ -76,13 +76,13 @@ func TestOnlyTakesGroups(t *testing.T) {
 		rounds[k.Name] = c.roundsOf(k)
 	}
 	if want := map[string]int{CaseCheckL: 3, CaseCheckXL: 3, CaseCheckTmpfs: 2}; !maps.Equal(rounds, want) {
-		t.Errorf("rounds are %v, want %v", rounds, want)
+		t.Errorf("the rounds are %v, want %v", rounds, want)
 	}
 	if got := testbedKeys(all); !slices.Equal(got, []testbedKey{{store: "etcd"}, {store: "etcd", tmpfs: true}}) {
-		t.Errorf("their testbed keys are %v", got)
+		t.Errorf("the testbed keys of the chosen cases are %v", got)
 	}
 	if o, err = parse(nil); err != nil || o.checks != 1 {
-		t.Errorf("by default there are %d rounds of checks, %v", o.checks, err)
+		t.Errorf("the default number of rounds of checks is %d, %v", o.checks, err)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestTitles(t *testing.T) {
 			got = withTitle(got, store, title)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%v gave %v", c.titles, got)
+			t.Errorf("the titles %v resulted in %v", c.titles, got)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func TestChecksMatchTheirLoads(t *testing.T) {
 			continue
 		}
 		if m := scenario.PerfLoads[k.Load]; m.Rate != k.Rate || m.Clients != k.Clients || (k.Tmpfs && k.Duration != time.Minute) {
-			t.Errorf("%s is %+v, and its load %+v", k.Name, k, m)
+			t.Errorf("%s is %+v, but its load is %+v", k.Name, k, m)
 		}
 	}
 }
@@ -124,16 +124,16 @@ func TestTmpfs(t *testing.T) {
 		t.Skip(err)
 	}
 	if !isOnTmpfs(f.claim.Path()) || freeBytes(f.claim.Path()) < tmpfsRoom {
-		t.Errorf("%s is not on a tmpfs with room", f.claim.Path())
+		t.Errorf("%s is not on a tmpfs with enough free space", f.claim.Path())
 	}
 	if err := f.close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(f.claim.Path()); !os.IsNotExist(err) {
-		t.Errorf("%s is still there: %v", f.claim.Path(), err)
+		t.Errorf("%s was not removed: %v", f.claim.Path(), err)
 	}
 	if isOnTmpfs("/no/such/folder") || freeBytes("/no/such/folder") != 0 {
-		t.Error("a folder that is not there is on a tmpfs")
+		t.Error("a missing folder counts as a folder on a tmpfs")
 	}
 }
 
@@ -144,10 +144,10 @@ func TestCases(t *testing.T) {
 	last := ""
 	for _, c := range cases() {
 		if c.Store != last && seen[c.Store] {
-			t.Errorf("the cases of %s do not stand together", c.Store)
+			t.Errorf("the cases of %s are not next to each other", c.Store)
 		}
 		if seen[c.Name] {
-			t.Errorf("%s is a name twice", c.Name)
+			t.Errorf("the name %s is not unique", c.Name)
 		}
 		last, seen[c.Store], seen[c.Name] = c.Store, true, true
 		if _, err := registry.Lookup(c.Store); err != nil {
@@ -165,7 +165,7 @@ func TestByDefaultEverythingIsMeasuredFiveTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := o.selectedCases(); o.rounds != 5 || len(all) != len(cases()) {
-		t.Errorf("%d rounds of %d cases", o.rounds, len(all))
+		t.Errorf("%d rounds of %d cases are selected", o.rounds, len(all))
 	}
 }
 

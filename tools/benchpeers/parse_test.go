@@ -98,7 +98,7 @@ func TestRangeBodyIsAMessageOfTheOfficialClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b[0] != 0 || int(binary.BigEndian.Uint32(b[1:])) != len(b)-5 {
-		t.Fatalf("the prefix is % x of %d bytes", b[:5], len(b))
+		t.Fatalf("the prefix of a message is % x, but the message has %d bytes", b[:5], len(b))
 	}
 	var got etcdserverpb.RangeRequest
 	if err := proto.Unmarshal(b[5:], &got); err != nil {
@@ -142,7 +142,7 @@ func TestParseTrial(t *testing.T) {
 		t.Error(d)
 	}
 	if f, err = parseTrial(strings.Replace(result, `{"p50": 28900, "p99": 210000, "p99_9": 926000}`, "null", 1)); err != nil || f.LatenessP50 != 0 {
-		t.Errorf("a closed loop gives %+v, %v", f, err)
+		t.Errorf("parsing the result of a closed loop returned %+v, %v", f, err)
 	}
 	for name, bad := range map[string]string{
 		"nothing":      "",
@@ -165,9 +165,9 @@ func TestTailKeepsTheEnd(t *testing.T) {
 		}
 	}
 	if string(w.b) != "abc\nabc\n" || w.quote() != ": abc" {
-		t.Errorf("kept %q, quoted %q", w.b, w.quote())
+		t.Errorf("the tail contains %q and is quoted as %q", w.b, w.quote())
 	}
 	if got := (&tail{}).quote(); got != "" {
-		t.Errorf("nothing is quoted as %q", got)
+		t.Errorf("an empty tail is quoted as %q", got)
 	}
 }

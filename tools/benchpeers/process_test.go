@@ -13,7 +13,7 @@ func TestRunProcess(t *testing.T) {
 		t.Errorf("got %q, %v", f.stdout, f.err)
 	}
 	if f := runProcess(t.Context(), "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"); f.err != nil || f.cpu <= 0 {
-		t.Errorf("used %v of processor time, %v", f.cpu, f.err)
+		t.Errorf("the process used %v of processor time, %v", f.cpu, f.err)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestStartServer(t *testing.T) {
 func TestLoopMainRefusesInvalidInput(t *testing.T) {
 	for _, args := range [][]string{nil, {"--rounds", "3"}, {"client"}, {"client", "{}"}, {clientV3Command, "work"}} {
 		if ok, err := LoopMain(t.Context(), args, nil); ok || err != nil {
-			t.Errorf("%v are a loop's: %v", args, err)
+			t.Errorf("%v are accepted as arguments of a loop: %v", args, err)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestMedianHalvesTheValues(t *testing.T) {
 			}
 		}
 		if 2*low < len(values) || 2*high < len(values) || s.Min > s.Median || s.Median > s.Max {
-			t.Fatalf("%v gave %+v", values, s)
+			t.Fatalf("the spread of %v is %+v", values, s)
 		}
 	}
 }
@@ -65,13 +65,13 @@ func TestRotatedGivesEveryPlaceOnce(t *testing.T) {
 			seen[Rotated(list, round+6)[place]] = true
 		}
 		if len(seen) != len(list) {
-			t.Errorf("place %d had only %v", place, seen)
+			t.Errorf("only these peers were in position %d: %v", place, seen)
 		}
 	}
 	if got := Rotated([]string{}, 3); len(got) != 0 {
-		t.Errorf("no peers in order are %v", got)
+		t.Errorf("rotating an empty list returned %v", got)
 	}
 	if !slices.Equal(list, []string{"a", "b", "c"}) {
-		t.Errorf("the list was changed to %v", list)
+		t.Errorf("Rotated changed its argument to %v", list)
 	}
 }

@@ -77,7 +77,7 @@ check l  1      quorumbench  8,000     31.0 ms  1.50 ms  PASS
 		t.Errorf("%s\n%s", d, out.String())
 	}
 	if err := WriteChecks(&none, r, cases[1:]); err != nil || none.Len() != 0 {
-		t.Errorf("wrote %q, %v", none.String(), err)
+		t.Errorf("WriteChecks without results wrote %q, %v", none.String(), err)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestJSONListsAreNeverNull(t *testing.T) {
 	}
 	for _, list := range []string{"goals", "runs", "notes"} {
 		if _, ok := d[list].([]any); !ok {
-			t.Errorf("%s is %v", list, d[list])
+			t.Errorf("the field %s is %v, want a list", list, d[list])
 		}
 	}
 	if d["schema"] != Schema {

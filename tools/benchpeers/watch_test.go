@@ -65,7 +65,7 @@ func TestWatchPuts(t *testing.T) {
 		w.Rate = c.rate
 		_, err := watch(t.Context(), w, func(_ context.Context, w watchWork) (watchResult, error) {
 			if w.warmup != c.warmup || w.puts != c.puts {
-				t.Errorf("%d and %d puts", w.warmup, w.puts)
+				t.Errorf("the plan has %d warm-up puts and %d puts", w.warmup, w.puts)
 			}
 			return watchResult{uint64(w.puts), uint64(w.puts * w.Clients), begin, moment{begin.at.Add(time.Second), begin.used}}, nil
 		})

@@ -48,10 +48,10 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	if strings.Contains(strings.Join(put.benchArguments(), " "), "--consistency") {
-		t.Error("a put is given a consistency")
+		t.Error("the arguments for a put contain a consistency")
 	}
 	if got := read.benchmarkTotal(); got != 100_000 {
-		t.Errorf("etcd's benchmark is to read %d times in 4 s", got)
+		t.Errorf("for 4 s, etcd's benchmark gets a total of %d reads", got)
 	}
 }
 
@@ -100,16 +100,16 @@ func TestCasesOfPeers(t *testing.T) {
 			}
 		}
 		if got != c.want {
-			t.Errorf("%s does %s, want %s", c.peer.Name, got, c.want)
+			t.Errorf("%s executes %s, want %s", c.peer.Name, got, c.want)
 		}
 	}
 }
 
 func TestEtcdBenchmarkNeedsItsBinary(t *testing.T) {
 	if err := NewEtcdBenchmark("").Unavailable; err == nil || !strings.Contains(err.Error(), EtcdBenchmarkEnv) {
-		t.Errorf("without a binary: %v", err)
+		t.Errorf("without a binary, the reason is %v", err)
 	}
 	if err := NewEtcdBenchmark("/no/such/file").Unavailable; err == nil {
-		t.Error("a file that is not there is available")
+		t.Error("a missing file counts as available")
 	}
 }

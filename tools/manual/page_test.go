@@ -40,7 +40,7 @@ func TestPages(t *testing.T) {
 	settle.SkipUnderRace(t)
 	all := contents(t)
 	if diff := cmp.Diff(all, contents(t)); diff != "" {
-		t.Errorf("a second call writes other files: %s", diff)
+		t.Errorf("a second call wrote different files: %s", diff)
 	}
 	for _, name := range []string{"quorumbench.bash", "_quorumbench", "quorumbench.fish", "quorumbench.ps1"} {
 		if len(all[name]) < 1000 {

@@ -50,6 +50,6 @@ func TestCompareWithBaselineListsPlaces(t *testing.T) {
 	}
 	err := compareWithBaseline(nil, places)
 	if err == nil || !strings.Contains(err.Error(), "x/a.md:1: stand-lie (is, are)") {
-		t.Errorf("got %v, want the place", err)
+		t.Errorf("got %v, want an error with the place x/a.md:1", err)
 	}
 }

@@ -129,7 +129,7 @@ func TestSameBytesInTwoFolders(t *testing.T) {
 	files := released(t, first, platforms...)
 	checkSame(t, files, released(t, second, platforms...))
 	if len(files) < 2+2+2+1+2 {
-		t.Errorf("only %v", sortedKeys(files))
+		t.Errorf("the release has only the files %v", sortedKeys(files))
 	}
 	checkContents(t, first, files)
 	checkManifests(t, files)
@@ -169,7 +169,7 @@ func checkContents(t *testing.T, r *release, files map[string][]byte) {
 			t.Fatal(err)
 		}
 		if len(b.modules) == 0 || len(bill.Components) != len(b.modules)+1 {
-			t.Errorf("%s: %d components for %d modules", b.name(), len(bill.Components), len(b.modules))
+			t.Errorf("%s: the bill of materials has %d components for %d modules", b.name(), len(bill.Components), len(b.modules))
 		}
 		packed := unpack(t, files[b.name()+".tar.gz"])
 		for _, name := range []string{"quorumbench", "LICENSE", "README.md", "scenario.schema.json", "man/quorumbench.1", "completions/_quorumbench"} {
@@ -184,7 +184,7 @@ func checkContents(t *testing.T, r *release, files map[string][]byte) {
 			}
 		}
 		if !strings.Contains(licenses, "Apache License") || strings.Contains(licenses, "github.com/spf13/cobra") {
-			t.Errorf("%s has the licences of other modules", b.name())
+			t.Errorf("%s contains the licences of other modules, or lacks the Apache License", b.name())
 		}
 	}
 }
@@ -236,7 +236,7 @@ func checkManifests(t *testing.T, files map[string][]byte) {
 	}
 	for _, p := range manifest.Spec.Platforms {
 		if sums[filepath.Base(p.URI)] != p.SHA256 {
-			t.Errorf("%s has another hash than in the provenance", p.URI)
+			t.Errorf("the hash of %s differs from the one in the provenance", p.URI)
 		}
 		if !bytes.Contains(files["quorumbench.rb"], []byte(`sha256 "`+p.SHA256+`"`)) {
 			t.Errorf("the formula lacks %s", p.URI)
@@ -298,7 +298,7 @@ func checkSignature(t *testing.T, r *release) {
 		t.Error(err)
 	}
 	if err := run(append(sums, '\n'), verify...); err == nil {
-		t.Error("a changed file has a valid signature")
+		t.Error("the signature is accepted for a changed file")
 	}
 }
 
@@ -310,7 +310,7 @@ func TestSelectVersion(t *testing.T) {
 		"v1.0.0-b2": {"v1.0.0-b2", "v1.0.0-b1"},
 	} {
 		if got := selectVersion(tags); got != want {
-			t.Errorf("%v: %q, not %q", tags, got, want)
+			t.Errorf("selectVersion(%v) returned %q, want %q", tags, got, want)
 		}
 	}
 }
@@ -346,13 +346,13 @@ func TestFindProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := findProgram("./nfpm"); err == nil || !strings.Contains(err.Error(), "or omit -nfpm") {
-		t.Errorf("a missing program: %v", err)
+		t.Errorf("findProgram for a missing program returned: %v", err)
 	}
 	if err := os.WriteFile(want, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := findProgram("./nfpm"); got != want || err != nil {
-		t.Errorf("%q, not %q: %v", got, want, err)
+		t.Errorf("findProgram returned %q, want %q: %v", got, want, err)
 	}
 }
 
@@ -366,25 +366,25 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "is not empty; remove it") {
-		t.Errorf("a used folder: %v", err)
+		t.Errorf("a release into a folder with files returned: %v", err)
 	}
 	r.to = filepath.Join(t.TempDir(), "dist")
 	nfpm := r.nfpm
 	r.nfpm = "none/nfpm"
 	if err := r.run(t.Context(), nil); err == nil || !strings.HasPrefix(err.Error(), "-nfpm: ") {
-		t.Errorf("a missing nfpm: %v", err)
+		t.Errorf("a release with a missing nfpm returned: %v", err)
 	}
 	r.nfpm = nfpm
 	if err := r.run(t.Context(), []string{"linux"}); err == nil || !strings.Contains(err.Error(), `"linux" is not in the form`) {
-		t.Errorf("a platform: %v", err)
+		t.Errorf("an invalid platform returned: %v", err)
 	}
 	if _, err := os.Stat(r.to); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a failed release has left files: %v", err)
+		t.Errorf("a failed release left files: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "LICENSE"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.run(t.Context(), []string{runtime.GOOS + "/" + runtime.GOARCH}); err == nil || !strings.Contains(err.Error(), "has changes that are not committed") {
-		t.Errorf("a changed checkout: %v", err)
+		t.Errorf("a release of a changed checkout returned: %v", err)
 	}
 }

@@ -59,13 +59,13 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 	}
 	const want = "quorumbench: agent there: the agent runs quorumbench v1.1.0 (abc), but the controller runs v1.0.0 (abc); use the same version on all machines\n"
 	if got := refusal(t, dir, older, "run", "away.yaml"); got != want {
-		t.Errorf("the agent: %s", got)
+		t.Errorf("the refusal of the agent with a newer version is %s", got)
 	}
 	run := filepath.Join(dir, "run")
 	if err := errors.Join(os.Mkdir(run, 0o700), os.WriteFile(filepath.Join(run, "run.json"), []byte(`{"schema":"quorumbench/run/3"}`), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if got := refusal(t, dir, older, "report", "run"); strings.Count(got, "\n") != 1 || !strings.Contains(got, `its schema is "quorumbench/run/3" instead of "quorumbench/run/2"; read the run with the version of quorumbench that wrote it, or repeat it`) {
-		t.Errorf("the run directory: %s", got)
+		t.Errorf("the refusal of the run directory with a newer schema is %s", got)
 	}
 }

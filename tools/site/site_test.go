@@ -67,7 +67,7 @@ func TestSite(t *testing.T) {
 				continue
 			}
 			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
-				t.Errorf("%s loads %q: %v", file, m[1], err)
+				t.Errorf("%s loads %q, which cannot be read: %v", file, m[1], err)
 			}
 		}
 		for _, m := range reference.FindAllStringSubmatch(html, -1) {
@@ -80,7 +80,7 @@ func TestSite(t *testing.T) {
 				target = filepath.Join(filepath.Dir(file), name)
 			}
 			if _, err := os.Stat(target); err != nil || hasAnchor && !anchors[target][anchor] {
-				t.Errorf("%s has a link that leads nowhere: %q (%v)", file, m[1], err)
+				t.Errorf("%s has a broken link: %q (%v)", file, m[1], err)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func TestPagesAreShort(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../docs/how-to/*.md")
 	if err != nil || len(pages) < 15 {
-		t.Fatalf("%d pages, %v", len(pages), err)
+		t.Fatalf("docs/how-to has %d pages, want at least 15: %v", len(pages), err)
 	}
 	maxWords := map[string]int{"../../README.md": 900}
 	for _, page := range pages {
@@ -126,7 +126,7 @@ func TestPagesAreShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := len(bytes.Fields(b)); n > limit {
-			t.Errorf("%s has %d words, not at most %d", page, n, limit)
+			t.Errorf("%s has %d words, want at most %d", page, n, limit)
 		}
 	}
 	changes, err := os.ReadFile("../../CHANGELOG.md")
@@ -134,7 +134,7 @@ func TestPagesAreShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := bytes.Count(changes, []byte("\n")); n > 150 {
-		t.Errorf("the changelog has %d lines, not at most 150", n)
+		t.Errorf("the changelog has %d lines, want at most 150", n)
 	}
 }
 

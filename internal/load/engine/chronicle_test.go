@@ -49,7 +49,7 @@ func TestHistoryReceivesWatchEventsBeforeTheSource(t *testing.T) {
 		t.Errorf("the history received %d events, and the source %d", h.events, src.events)
 	}
 	if n := testing.AllocsPerRun(100, func() { l.handle(0) }); n != 0 {
-		t.Errorf("%v allocations for an event", n)
+		t.Errorf("%v allocations per event", n)
 	}
 	b = newBench(2, 0, open(1000, secondNS))
 	src = &listening{}

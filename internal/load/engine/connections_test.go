@@ -75,11 +75,11 @@ func TestBackoffDoublesUntilAReply(t *testing.T) {
 		}
 		p.redialDue(c.redialAt - 1)
 		if c.state != down {
-			t.Fatal("dialled before its time")
+			t.Fatal("the place was dialed before its redial time")
 		}
 		p.redialDue(c.redialAt)
 		if c.state != dialing {
-			t.Fatal("not dialled in its time")
+			t.Fatal("the place was not dialed at its redial time")
 		}
 		want = min(2*want, lastBackoff)
 	}
@@ -111,7 +111,7 @@ func TestReplaceWaitsIfTheServerHasNotReplied(t *testing.T) {
 		p.codecs[0].left = -1 // draining
 		p.replace(0, p.sim.now)
 		if waits := c.state == down && errors.Is(c.err, errUnproven) && c.redialAt > p.sim.now; waits == proven {
-			t.Errorf("proven %v: state %d, %v", proven, c.state, c.err)
+			t.Errorf("server has replied %v: state %d, error %v", proven, c.state, c.err)
 		}
 	}
 }
@@ -158,13 +158,13 @@ func TestRetargetDialsAtOnce(t *testing.T) {
 	p.finishDial(2, errRefused, p.sim.now)
 	for place, want := range []moveStep{mustReplace, nothingOpen, nothingOpen, nothingOpen} {
 		if got := p.retarget(place, "b", p.sim.now); got != want {
-			t.Errorf("place %d: %d", place, got)
+			t.Errorf("place %d: retarget returned %d", place, got)
 		}
 	}
 	p.replace(0, p.sim.now)
 	for i, c := range p.table[:3] {
 		if c.state != dialing || c.endpoint != "b" {
-			t.Errorf("connection %d: state %d, endpoint %s", i, c.state, c.endpoint)
+			t.Errorf("connection %d: state %d, endpoint %s, want dialing to b", i, c.state, c.endpoint)
 		}
 	}
 	if p.retarget(0, "b", p.sim.now) != nothingOpen || p.table[0].dials != 2 {
@@ -186,7 +186,7 @@ func TestRouteTakesOtherPlacesInTurn(t *testing.T) {
 	for range 30 {
 		i, ok := p.route(3)
 		if !ok {
-			t.Fatal("no connection takes it")
+			t.Fatal("no connection takes the operation")
 		}
 		seen[i]++
 	}
@@ -231,7 +231,7 @@ func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	p.finishDial(0, errRefused, 60)
 	p.redialDue(c.redialAt)
 	if c.state != dialing || p.ops.table[tag].sent != 50 {
-		t.Errorf("state %d, sent %d: a second dial is the same operation's", c.state, p.ops.table[tag].sent)
+		t.Errorf("state %d, sent %d; want a second dial, and the sent time of the first dial", c.state, p.ops.table[tag].sent)
 	}
 	p.sim.conns[0].open = true
 	p.connect(t, 0)
@@ -242,10 +242,10 @@ func TestBriefConnectionEndsWithItsOperation(t *testing.T) {
 	}
 	p.redialDue(100 + maxEndWait - 1)
 	if c.vacant() {
-		t.Error("the session's end is not awaited")
+		t.Error("the place is vacant before the session has ended")
 	}
 	p.redialDue(100 + maxEndWait)
 	if !c.vacant() {
-		t.Errorf("state %d: the session's end is awaited for ever", c.state)
+		t.Errorf("state %d: the place is not vacant after maxEndWait", c.state)
 	}
 }

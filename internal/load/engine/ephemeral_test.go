@@ -118,7 +118,7 @@ func TestAwaitsTheEndOfSessions(t *testing.T) {
 		closed := b.now
 		b.run(t)
 		if len(h.events) != c.want || h.may != 2*countTrue(!c.sets) {
-			t.Errorf("%s: of %d keys these ends are recorded: %+v", name, h.may, h.events)
+			t.Errorf("%s: %d keys may be gone, and the recorded ends are %+v", name, h.may, h.events)
 		}
 		for i := range h.events {
 			o := &h.events[i]
@@ -128,7 +128,7 @@ func TestAwaitsTheEndOfSessions(t *testing.T) {
 			}
 		}
 		if took := b.now - b.res.WindowEnd; c.ended == kv.NumOutcomes && !c.cut && (took < maxEndWait || took > 2*maxEndWait) || took > 2*maxEndWait {
-			t.Errorf("%s: it took %d", name, took)
+			t.Errorf("%s: the loop ended %d ns after the window", name, took)
 		}
 	}
 }

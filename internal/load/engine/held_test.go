@@ -54,11 +54,11 @@ func TestIncompleteRepliesAreBounded(t *testing.T) {
 		t.Errorf("the connections ended with %q", text)
 	}
 	if most > limit*5/4 || most < limit/2 {
-		t.Errorf("%d bytes were kept, with a limit of %d", most, limit)
+		t.Errorf("the maximum of the buffered bytes is %d, with a limit of %d", most, limit)
 	}
 	for budget, conns := range budgets {
 		if budget.LentBytes() != 0 || conns < 10 {
-			t.Errorf("%d bytes of %d connections are kept after their end", budget.LentBytes(), conns)
+			t.Errorf("%d bytes are still lent after the end of %d connections", budget.LentBytes(), conns)
 		}
 	}
 }

@@ -148,10 +148,10 @@ func TestClosedLoopObeysLittlesLaw(t *testing.T) {
 	near(t, "operations in flight", b.res.InFlightArea/(b.totals.Seconds*1e9), 40, 0.01)
 	near(t, "mean response time", mean, 1.02e-3, 0.01)
 	if b.res.InFlightAtStart != 40 {
-		t.Errorf("%d operations were carried into the window, want one a client", b.res.InFlightAtStart)
+		t.Errorf("%d operations were carried into the window, want 40, one per client", b.res.InFlightAtStart)
 	}
 	if len(b.each) != 6 {
-		t.Errorf("%d seconds were handed over, want 6", len(b.each))
+		t.Errorf("%d seconds were delivered, want 6", len(b.each))
 	}
 }
 
@@ -162,7 +162,7 @@ func TestClosedLoopSendsItsTotal(t *testing.T) {
 	if b.totals.Due != 1001 || len(b.source.asked) != 1001 || b.totals.Succeeded() != 1001 {
 		t.Errorf("due %d, sent %d, succeeded %d, want 1001 of each", b.totals.Due, len(b.source.asked), b.totals.Succeeded())
 	}
-	near(t, "the window", b.totals.Seconds, 101*1.02e-3, 0.02)
+	near(t, "the length of the window", b.totals.Seconds, 101*1.02e-3, 0.02)
 }
 
 // This test is about the flaw called coordinated omission. Against a server that stalls for 1 s in
@@ -191,8 +191,8 @@ func TestStallShowsInOpenLoopPercentiles(t *testing.T) {
 		near(t, "p95", s.Percentile(95).NS, 0.5e9, 0.01)
 		near(t, "p99", s.Percentile(99).NS, 0.9e9, 0.01)
 		near(t, "p50", s.Percentile(50).NS, 1.01e6, 0.02)
-		near(t, "the mean", s.Mean.NS, 0.1*0.5e9, 0.03)
-		near(t, "the longest", s.Max.NS, 1e9, 0.01)
+		near(t, "the mean response time", s.Mean.NS, 0.1*0.5e9, 0.03)
+		near(t, "the longest response time", s.Max.NS, 1e9, 0.01)
 		if b.totals.Due != 10_000 {
 			t.Errorf("%d operations were due, want 10000", b.totals.Due)
 		}
@@ -221,7 +221,7 @@ func TestStallHidesInClosedLoopPercentiles(t *testing.T) {
 	b.run(t)
 	s := measure.Summarize(b.totals.MergedCell().Service, 0)
 	near(t, "p99", s.Percentile(99).NS, 1.02e6, 0.02)
-	near(t, "the longest", s.Max.NS, 0.8e9, 0.01)
+	near(t, "the longest response time", s.Max.NS, 0.8e9, 0.01)
 	near(t, "the longest gap", b.totals.LongestGap, 0.8, 0.01)
 	near(t, "throughput x mean response time", float64(b.totals.Done)/b.totals.Seconds*b.totals.MergedCell().Response.Mean()/1e9, 10, 0.01)
 }
@@ -270,12 +270,12 @@ func TestStallAcrossWindowEnds(t *testing.T) {
 					t.Errorf("due %d, succeeded %d, want 1500", b.totals.Due, b.totals.Succeeded())
 				}
 				if b.res.InFlightAtStart < 250 || b.res.InFlightAtStart > 252 {
-					t.Errorf("carried in %d, want the 250 due in the half second before", b.res.InFlightAtStart)
+					t.Errorf("%d operations were carried into the window, want the 250 that were due in the half second before it", b.res.InFlightAtStart)
 				}
-				near(t, "age of the oldest carried in", float64(b.res.OldestInFlightAge), 0.5e9, 0.01)
+				near(t, "the age of the oldest operation carried in", float64(b.res.OldestInFlightAge), 0.5e9, 0.01)
 			}
 			if name == "closed" && b.res.InFlightAtStart != 20 {
-				t.Errorf("carried in %d, want 20", b.res.InFlightAtStart)
+				t.Errorf("%d operations were carried into the window, want 20", b.res.InFlightAtStart)
 			}
 		})
 	}
@@ -312,13 +312,13 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 	if b.totals.Due != 15_000 || b.totals.Lateness.TotalCount() != 15_000 || b.totals.Outcomes[kv.OK] != 15_000 {
 		t.Errorf("due %d, outcomes %v", b.totals.Due, b.totals.Outcomes)
 	}
-	near(t, "operations done a second", float64(b.totals.Done)/b.totals.Seconds, 5000, 0.001)
+	near(t, "operations done per second", float64(b.totals.Done)/b.totals.Seconds, 5000, 0.001)
 	// About 5 operations are in flight: each one takes 1 ms in the server, plus the time on the
 	// wire.
 	near(t, "operations carried into the window", float64(b.res.InFlightAtStart), 5, 0.3)
 	for _, s := range b.each {
 		if s.Phase == measure.Measured && s.Due != 5000 {
-			t.Errorf("second %d: %d were due", s.Index, s.Due)
+			t.Errorf("second %d: %d operations were due, want 5000", s.Index, s.Due)
 		}
 	}
 }
@@ -393,7 +393,7 @@ func TestLostConnectionIsIndefiniteAndDoesNotSpin(t *testing.T) {
 	// For two seconds, ten clients could not send. Each client gave up at most one operation per
 	// second.
 	if got := b.totals.Outcomes[kv.NotSent]; got < 10 || got > 20 {
-		t.Errorf("%d were not sent, want one or two a client", got)
+		t.Errorf("%d operations were not sent, want one or two per client", got)
 	}
 	if b.res.Reconnects == 0 {
 		t.Error("the reconnect was not counted")
@@ -409,14 +409,14 @@ func TestOpenLoopCountsTheBacklog(t *testing.T) {
 	b.room = 1 // one operation at a time, 2 ms each, so half of the rate is possible
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 2*millisecond-10_000, reply(request, kv.OK)) }
 	b.run(t)
-	near(t, "done in the window", float64(b.totals.Done), 2000, 0.01)
-	near(t, "not sent", float64(b.totals.Outcomes[kv.NotSent]), 2000, 0.01)
+	near(t, "operations done in the window", float64(b.totals.Done), 2000, 0.01)
+	near(t, "operations that were not sent", float64(b.totals.Outcomes[kv.NotSent]), 2000, 0.01)
 	// The operation that was sent last was due at 2 s and sent at 4 s.
 	near(t, "the slowest success", float64(b.totals.MergedCell().Response.Max()), 2e9, 0.01)
-	near(t, "the latest", float64(b.totals.Lateness.Max()), 2e9, 0.01)
+	near(t, "the largest lateness", float64(b.totals.Lateness.Max()), 2e9, 0.01)
 	for _, c := range b.totals.Cells {
 		if h := c.Failed[measure.ErrorIndex(kv.NotSent)]; h != nil {
-			near(t, "the longest not_sent", float64(h.Max()), 2e9, 0.01)
+			near(t, "the longest time of an operation that was not sent", float64(h.Max()), 2e9, 0.01)
 		}
 	}
 }
@@ -427,7 +427,7 @@ func TestMaxInFlightIsReported(t *testing.T) {
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 50*millisecond, reply(request, kv.OK)) }
 	b.run(t)
 	if b.res.MaxInFlight != 7 || b.res.WaitedForLimit == 0 {
-		t.Errorf("most in flight %d, held back %d times; want 7 and more than 0", b.res.MaxInFlight, b.res.WaitedForLimit)
+		t.Errorf("the maximum in flight is %d, and the limit delayed %d operations; want 7 and more than 0", b.res.MaxInFlight, b.res.WaitedForLimit)
 	}
 }
 
@@ -450,7 +450,7 @@ func TestDrainingConnectionIsReplaced(t *testing.T) {
 	b.setup = func(c *simCodec) { c.left = 500 }
 	b.run(t)
 	if b.totals.Failed() != 0 || b.res.Reconnects < 4 {
-		t.Errorf("failed %d, reconnects %d; want none and several", b.totals.Failed(), b.res.Reconnects)
+		t.Errorf("failed %d, reconnects %d; want 0 and at least 4", b.totals.Failed(), b.res.Reconnects)
 	}
 }
 
@@ -474,9 +474,9 @@ func TestStopReturnsTheResult(t *testing.T) {
 	collector.End(0)
 	b.totals, _ = collector.Close(float64(b.res.WindowEnd-b.res.WindowStart) / 1e9)
 	b.account(t)
-	near(t, "the window", b.totals.Seconds, 2.5, 0.02)
+	near(t, "the length of the window", b.totals.Seconds, 2.5, 0.02)
 	if b.totals.Outcomes[kv.TimedOut] != 10 {
-		t.Errorf("%d unanswered at the end, want 10", b.totals.Outcomes[kv.TimedOut])
+		t.Errorf("%d operations timed out at the end, want 10", b.totals.Outcomes[kv.TimedOut])
 	}
 }
 

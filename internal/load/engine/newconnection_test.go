@@ -145,7 +145,7 @@ func TestRefusedConnectionsDoNotSpin(t *testing.T) {
 	}
 	b.run(t)
 	if n := b.totals.Outcomes[kv.NotSent]; n < 10 || n > 20 {
-		t.Errorf("%d were not sent, want one or two a client", n)
+		t.Errorf("%d operations were not sent, want one or two per client", n)
 	}
 	if b.totals.Failed() != b.totals.Outcomes[kv.NotSent] || b.res.ErrorTexts[kv.NotSent] != errRefused.Error() {
 		t.Errorf("outcomes %v, %v", b.totals.Outcomes, b.res.ErrorTexts)
@@ -178,7 +178,7 @@ func TestUnansweredConnectionsTimeOut(t *testing.T) {
 	}
 	for _, h := range b.totals.MergedCell().Failed {
 		if h != nil && h.TotalCount() > 0 {
-			near(t, "time of the failed", h.Mean(), float64(secondNS), 0.02)
+			near(t, "the mean time of failed operations", h.Mean(), float64(secondNS), 0.02)
 		}
 	}
 }

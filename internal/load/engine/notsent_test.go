@@ -39,7 +39,7 @@ func TestNotSentHasTheReason(t *testing.T) {
 			want = text + ": " + errRefused.Error()
 		}
 		if got := b.res.ErrorTexts[kv.NotSent]; got != want {
-			t.Errorf("refused %v: the text is %q, not %q", refused, got, want)
+			t.Errorf("refused %v: the text is %q, want %q", refused, got, want)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
 		open := bulk.clock.origin - 1_234_567_890 + length
 		at := 1_234_567_890 + []int64{open, 1 + rng.Int64N(open), open + 5*secondNS}[rng.IntN(3)]
 		if got, want := bulk.sched.backlog(at), backlogOneByOne(make(), at); got != want {
-			t.Fatalf("round %d: the backlog is %d, and one by one %d", round, got, want)
+			t.Fatalf("round %d: the backlog is %d, want %d, as counted one by one", round, got, want)
 		}
 		bulk.abandonSchedule(at)
 		countOneByOne(single, at)
@@ -166,7 +166,7 @@ func TestBulkCountEqualsCountingOneByOne(t *testing.T) {
 			}
 		}
 		if !same {
-			t.Fatalf("round %d: loop %d of %d with %d places at %v/s for %d ns differs", round, i, n, places, rate, length)
+			t.Fatalf("round %d: loop %d of %d with %d places at %v/s for %d ns: the bulk count differs from the count one by one", round, i, n, places, rate, length)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestCountsAnyBacklogAtOnce(t *testing.T) {
 					}
 				}
 				if (name == "constant" || total > 0) && due != 20_000_000_000 {
-					t.Errorf("%s, total %d: %d of 20000000000 are counted", name, total, due)
+					t.Errorf("%s, total %d: %d of 20000000000 operations are counted", name, total, due)
 				}
 				near(t, name+": operations due", float64(due), 2e10, 0.002)
 				near(t, name+": puts", float64(puts), share*2e10, 0.002)
@@ -220,12 +220,12 @@ func TestOverloadEndsInTime(t *testing.T) {
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 10*millisecond, reply(request, kv.OK)) }
 	b.run(t)
 	near(t, "operations due", float64(b.totals.Due), 2e9, 1e-9)
-	near(t, "carried into the window", float64(b.res.InFlightAtStart), 1e9, 0.001)
+	near(t, "operations carried into the window", float64(b.res.InFlightAtStart), 1e9, 0.001)
 	if succeeded := b.totals.Succeeded(); succeeded != b.totals.Due-b.totals.Outcomes[kv.NotSent] {
-		t.Errorf("%d succeeded of %d due, with %d not sent", succeeded, b.totals.Due, b.totals.Outcomes[kv.NotSent])
+		t.Errorf("%d operations succeeded of %d that were due, and %d were not sent", succeeded, b.totals.Due, b.totals.Outcomes[kv.NotSent])
 	}
 	if b.res.WaitedForLimit != b.totals.Due {
-		t.Errorf("the limit delayed %d of %d", b.res.WaitedForLimit, b.totals.Due)
+		t.Errorf("the limit delayed %d of %d operations, want all", b.res.WaitedForLimit, b.totals.Due)
 	}
 }
 
@@ -247,6 +247,6 @@ func TestSharesAreRequestedOnce(t *testing.T) {
 	l := laggingLoop(source, 0, 1, 1, 0, open(rate, length))
 	l.abandonSchedule(l.clock.origin + length)
 	if source.asked != 1 || l.ended.failed != 5*rate {
-		t.Errorf("%d operations were not sent, and the shares asked for %d times", l.ended.failed, source.asked)
+		t.Errorf("%d operations were not sent, and Shares was called %d times, want once", l.ended.failed, source.asked)
 	}
 }

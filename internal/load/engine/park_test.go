@@ -105,6 +105,6 @@ func TestParkedLoopsReconnect(t *testing.T) {
 		t.Errorf("%v", b.totals.Outcomes)
 	}
 	if got := b.totals.MergedCell().Response.Max(); got > 2*millisecond {
-		t.Errorf("an operation waited for its connection: %d ns", got)
+		t.Errorf("the longest operation took %d ns, so it waited for its connection", got)
 	}
 }

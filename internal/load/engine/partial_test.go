@@ -19,7 +19,7 @@ func TestPartialWriteSendsWhatItWrote(t *testing.T) {
 	near(t, "the shortest service time", float64(service.Min()), 1.02e6, 0.001)
 	near(t, "the longest service time", float64(service.Max()), 1.02e6, 0.001)
 	if response := b.totals.MergedCell().Response; response.Max() < 1_900_000 {
-		t.Errorf("the longest response time is %d ns: nothing waited", response.Max())
+		t.Errorf("the longest response time is %d ns, so no operation waited", response.Max())
 	}
 }
 
@@ -67,11 +67,11 @@ func TestNotSentHasItsKind(t *testing.T) {
 			}
 			b.run(t)
 			if b.totals.Outcomes[kv.NotSent] == 0 {
-				t.Errorf("%s, brief %v: outcomes %v", name, brief, b.totals.Outcomes)
+				t.Errorf("%s, brief %v: outcomes %v, want some operations that were not sent", name, brief, b.totals.Outcomes)
 			}
 			for _, c := range b.totals.Cells {
 				if c.Kind != kv.Get || c.Consistency != kv.Local {
-					t.Errorf("%s, brief %v: there are operations of kind %q %q", name, brief, c.Kind, c.Consistency)
+					t.Errorf("%s, brief %v: the results contain operations of kind %q %q, want only local gets", name, brief, c.Kind, c.Consistency)
 				}
 			}
 		}

@@ -48,7 +48,7 @@ func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
 	// when the window closes are sent afterwards.
 	near(t, "operations that waited", float64(b.res.WaitedForConnection), 499, 0.002)
 	if b.totals.Succeeded() != b.totals.Due || b.totals.Due != 2000 {
-		t.Errorf("of %d operations %d succeeded", b.totals.Due, b.totals.Succeeded())
+		t.Errorf("%d operations were due and %d succeeded, want 2000 of each", b.totals.Due, b.totals.Succeeded())
 	}
 	if own := b.totals.Disturbance.OwnDelay.Max(); own > 100_000 {
 		t.Errorf("the generator itself was late by %d ns", own)

@@ -22,7 +22,7 @@ func TestFullConnectionCausesNoErrors(t *testing.T) {
 	settle.SkipUnderRace(t)
 	b := crowd(1000, 100, 6*millisecond, 2*secondNS).run(t)
 	if b.totals.Failed() != 0 || b.totals.Succeeded() == 0 {
-		t.Errorf("%d of %d failed: %v", b.totals.Failed(), b.totals.Due, b.totals.Outcomes)
+		t.Errorf("%d of %d operations failed: %v", b.totals.Failed(), b.totals.Due, b.totals.Outcomes)
 	}
 	all := b.totals.MergedCell()
 	near(t, "the mean service time", all.Service.Mean(), 6.02e6, 0.02)
@@ -38,7 +38,7 @@ func TestWaitingForOthersDoesNotTimeOut(t *testing.T) {
 		b.cfg.Timeout = 150 * millisecond
 		b.run(t)
 		if b.totals.Failed() != 0 || b.totals.Succeeded() < 50*uint64(room) {
-			t.Errorf("room %d: %d of %d failed: %v", room, b.totals.Failed(), b.totals.Due, b.totals.Outcomes)
+			t.Errorf("room %d: %d of %d operations failed: %v", room, b.totals.Failed(), b.totals.Due, b.totals.Outcomes)
 		}
 	}
 }
@@ -97,14 +97,14 @@ func TestUnwrittenOperationsDoNotFail(t *testing.T) {
 				t.Error("the fault was not healed")
 			}
 			if lost := b.totals.Outcomes[kv.ConnectionLost]; lost != c.lost {
-				t.Errorf("%d were lost with the connection, which had %d", lost, c.lost)
+				t.Errorf("%d operations were lost with the connection, want %d", lost, c.lost)
 			}
 			notSent := b.totals.Outcomes[kv.NotSent]
 			if c.notSent == nil && notSent != 0 || c.notSent != nil && !c.notSent(notSent) {
-				t.Errorf("%d were not sent", notSent)
+				t.Errorf("%d operations were not sent", notSent)
 			}
 			if others := b.totals.Failed() - notSent - b.totals.Outcomes[kv.ConnectionLost]; others != 0 {
-				t.Errorf("%d failed otherwise: %v", others, b.totals.Outcomes)
+				t.Errorf("%d operations failed for other reasons: %v", others, b.totals.Outcomes)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestUnwrittenOperationsGoToTheNextConnection(t *testing.T) {
 	}
 	b.run(t)
 	if !cut || b.totals.Failed() > 20 || b.totals.Outcomes[kv.NotSent] != 0 {
-		t.Errorf("cut %v: %v", cut, b.totals.Outcomes)
+		t.Errorf("cut %v: the outcomes are %v", cut, b.totals.Outcomes)
 	}
 	if b.totals.Succeeded() < 1000 {
 		t.Errorf("%d succeeded: the clients did not continue", b.totals.Succeeded())
@@ -143,6 +143,6 @@ func TestUnprovenConnectionsTimeOut(t *testing.T) {
 	}
 	b.run(t)
 	if b.totals.Outcomes[kv.NotSent] == 0 || b.totals.Outcomes[kv.ConnectionLost] == 0 {
-		t.Errorf("it ended with %v", b.totals.Outcomes)
+		t.Errorf("the outcomes are %v, want both lost operations and operations that were not sent", b.totals.Outcomes)
 	}
 }

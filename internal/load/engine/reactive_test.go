@@ -79,7 +79,7 @@ func TestRepliesPromptOperations(t *testing.T) {
 	b.cfg.Source = src
 	b.run(t)
 	if src.made != 3000 || b.totals.Due != 4000 || b.totals.Succeeded() != 4000 {
-		t.Errorf("%d operations were prompted, %d due and %d done", src.made, b.totals.Due, b.totals.Succeeded())
+		t.Errorf("%d operations were prompted, %d due and %d done; want 3000, 4000 and 4000", src.made, b.totals.Due, b.totals.Succeeded())
 	}
 	if last := b.each[len(b.each)-1]; last.Due < 1000 || len(b.each) != 1 {
 		t.Errorf("the last of %d seconds has %d operations", len(b.each), last.Due)
@@ -103,7 +103,7 @@ func TestNothingIsPromptedWhenStopped(t *testing.T) {
 	}
 	loop.Run(b.now+5*secondNS, func(error) { loop.Start(2 * secondNS) })
 	if made := src.made; made < 2000 || made > 4000 || src.open != 0 {
-		t.Errorf("%d operations were prompted in one second of a thousand, and %d are open", made, src.open)
+		t.Errorf("%d operations were prompted in a second with 1000 planned operations, and %d are still open", made, src.open)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestLostConnectionsAreReported(t *testing.T) {
 	b.cfg.Source = src
 	b.run(t)
 	if got := src.lost[0] + src.lost[1]; got == 0 || uint64(got) != uint64(b.res.Reconnects) {
-		t.Errorf("%d connections were reported lost, and %d made again", got, b.res.Reconnects)
+		t.Errorf("%d losses of connections were reported, and there were %d reconnects", got, b.res.Reconnects)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestMuteConnectionIsLost(t *testing.T) {
 	}
 	b.run(t)
 	if src.lost[0] != 1 || src.lost[1] != 0 || b.res.Reconnects != 1 {
-		t.Errorf("%v were reported lost, and %d made again", src.lost, b.res.Reconnects)
+		t.Errorf("the reported losses by place are %v, and there were %d reconnects", src.lost, b.res.Reconnects)
 	}
 	if lost := b.totals.Outcomes[kv.ConnectionLost]; lost == 0 {
 		t.Errorf("the open operations ended in %v", b.totals.Outcomes)

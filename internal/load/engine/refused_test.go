@@ -70,8 +70,8 @@ func TestClientTimeIsCountedOnce(t *testing.T) {
 			busy += h.Mean() * float64(h.TotalCount())
 		}
 	}
-	near(t, "the client's time by its operations and its rests", (busy+b.res.RestingArea)/window, 1, 0.01)
-	near(t, "the same by the counts", (b.res.InFlightArea+b.res.RestingArea)/window, 1, 0.001)
+	near(t, "the share of time with an operation or a rest, from the times", (busy+b.res.RestingArea)/window, 1, 0.01)
+	near(t, "the share of time with an operation or a rest, from the counts", (b.res.InFlightArea+b.res.RestingArea)/window, 1, 0.001)
 }
 
 // Until the first success, a refused client tries again a hundred times per second.
@@ -114,7 +114,7 @@ func TestRestingWakesInOrder(t *testing.T) {
 		slices.Sort(want)
 		for _, until := range want {
 			if got := h.pop(); got.wakeTime != until || got.client != int32(until) {
-				t.Fatalf("round %d: %+v woke, not %d", round, got, until)
+				t.Fatalf("round %d: the client %+v was popped, want wake time %d", round, got, until)
 			}
 		}
 	}

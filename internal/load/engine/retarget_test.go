@@ -75,7 +75,7 @@ func TestRetargetMovesConnections(t *testing.T) {
 	m.moveAt = 3e9
 	m.run(t)
 	if m.totals.Failed() != 0 {
-		t.Errorf("%d operations failed; moving loses none", m.totals.Failed())
+		t.Errorf("%d operations failed during the move, want none", m.totals.Failed())
 	}
 	for _, i := range m.loop.conns.places {
 		if m.to[i] != "new" {
@@ -97,7 +97,7 @@ func TestKeysOfAMovedConnectionMayEnd(t *testing.T) {
 	m.cfg.Source, m.cfg.History, m.moveAt = &nodes{}, h, 3e9
 	m.run(t)
 	if len(m.loop.conns.spare) != 1 || h.may == 0 || h.may >= int(m.totals.Due) {
-		t.Errorf("of %d keys %d may be gone, and %d connections have ended", m.totals.Due, h.may, len(m.loop.conns.spare))
+		t.Errorf("%d operations were due, %d keys may be gone, and %d connections have ended", m.totals.Due, h.may, len(m.loop.conns.spare))
 	}
 }
 
@@ -128,10 +128,10 @@ func TestOperationsAtAMuteMemberDoNotBlockTheNextMember(t *testing.T) {
 	m.muteAt, m.moveAt = 3e9, 3.5e9
 	m.run(t)
 	if gap := m.totals.LongestGap; gap < 0.4 || gap > 0.55 {
-		t.Errorf("the longest gap is %v s, and the load moved after half a second", gap)
+		t.Errorf("the longest gap is %v s, want about 0.5 s, the time until the load moved", gap)
 	}
 	if failed := m.totals.Failed(); failed != 50 {
-		t.Errorf("%d operations failed, and 50 were at the mute member", failed)
+		t.Errorf("%d operations failed, want the 50 that were in flight at the mute member", failed)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestMuteMemberHoldsClients(t *testing.T) {
 	if m.res.Stranded != 9 {
 		t.Errorf("%d clients were held, want all 9", m.res.Stranded)
 	}
-	near(t, "the longest hold", float64(m.res.LongestStranded), 9.5e9, 0.01)
+	near(t, "the longest time that a client was held", float64(m.res.LongestStranded), 9.5e9, 0.01)
 	if m.totals.Outcomes[kv.TimedOut] != 9 || m.totals.Outcomes[kv.NotSent] != 0 {
 		t.Errorf("outcomes %v", m.totals.Outcomes)
 	}
@@ -239,7 +239,7 @@ func TestLinkChangesAreRecorded(t *testing.T) {
 	}
 	m.run(t)
 	if m.res.Links["server"] != 3 || len(m.res.Links) != 1 {
-		t.Errorf("%v when the window opened", m.res.Links)
+		t.Errorf("the links when the window opened are %v", m.res.Links)
 	}
 	sum, lost := map[string]int{}, 0
 	for _, c := range m.res.LinkChanges {

@@ -35,7 +35,7 @@ func TestRunWaitsCountInOneTurn(t *testing.T) {
 	ask := func(want int64) {
 		t.Helper()
 		if got := w.waited(now); got != want {
-			t.Errorf("at %d ns it waited for %d ns, want %d", now, got, want)
+			t.Errorf("at %d ns the counted wait is %d ns, want %d", now, got, want)
 		}
 	}
 	turn(millisecond, 300_000)

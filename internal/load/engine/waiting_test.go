@@ -21,11 +21,11 @@ func TestWaitingForAConnectionIsNotGeneratorLateness(t *testing.T) {
 	}
 	near(t, "the longest wait", float64(d.BlockedDelay.Max()), float64(b.totals.Lateness.Max()), 0.001)
 	if d.OwnDelay.TotalCount() != b.totals.Lateness.TotalCount() {
-		t.Errorf("%d have an own lateness, and %d a lateness", d.OwnDelay.TotalCount(), b.totals.Lateness.TotalCount())
+		t.Errorf("%d operations have an own delay, and %d have a lateness", d.OwnDelay.TotalCount(), b.totals.Lateness.TotalCount())
 	}
 	near(t, "operations that waited", float64(b.res.WaitedForConnection), 4000, 0.01)
 	if b.res.WaitedForLimit != 0 {
-		t.Errorf("the limit delayed %d", b.res.WaitedForLimit)
+		t.Errorf("the limit delayed %d operations, want none", b.res.WaitedForLimit)
 	}
 }
 
@@ -42,9 +42,9 @@ func TestPauseIsGeneratorLateness(t *testing.T) {
 	}
 	b.run(t)
 	d := &b.totals.Disturbance
-	near(t, "the longest own lateness", float64(d.OwnDelay.Max()), 100e6, 0.03)
+	near(t, "the longest own delay", float64(d.OwnDelay.Max()), 100e6, 0.03)
 	if d.BlockedDelay != nil || b.res.WaitedForConnection != 0 {
-		t.Errorf("%d waited for a connection", b.res.WaitedForConnection)
+		t.Errorf("%d operations waited for a connection, want none", b.res.WaitedForConnection)
 	}
 	near(t, "the sum of pauses", float64(b.res.Paused), 100e6, 0.03)
 	// 100 of 3000 operations were due during the pause or received their replies during it.
@@ -61,9 +61,9 @@ func TestWaitingForTheLimitIsNotGeneratorLateness(t *testing.T) {
 	b.cfg.MaxInFlight = 7
 	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 10*millisecond, reply(request, kv.OK)) }
 	b.run(t)
-	near(t, "operations held back", float64(b.res.WaitedForLimit), 2000, 0.02)
+	near(t, "operations that the limit delayed", float64(b.res.WaitedForLimit), 2000, 0.02)
 	if own := b.totals.Disturbance.OwnDelay.Max(); own > 100_000 || b.res.WaitedForConnection != 0 {
-		t.Errorf("the generator itself was late by %d ns, %d waited for a connection", own, b.res.WaitedForConnection)
+		t.Errorf("the generator itself was late by %d ns, and %d operations waited for a connection", own, b.res.WaitedForConnection)
 	}
 }
 
@@ -84,6 +84,6 @@ func TestSampleIncludesRepliesAfterTheWindow(t *testing.T) {
 	m := b.totals
 	near(t, "operations of the sample", float64(m.Disturbance.Sampled.TotalCount()), float64(m.Due), 0.02)
 	if longest := m.Disturbance.Sampled.Max(); longest < 2*secondNS {
-		t.Errorf("the longest of the sample took %d ns, but the store stalled for longer", longest)
+		t.Errorf("the longest operation in the sample took %d ns, but the store stalled for longer", longest)
 	}
 }

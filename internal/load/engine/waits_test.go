@@ -72,14 +72,14 @@ func TestEachOperationOfARecordingIsSent(t *testing.T) {
 	}
 	b.run(t)
 	if b.totals.Due != operations || b.totals.Succeeded() != operations || source.failed > 0 {
-		t.Errorf("of %d operations %d were due and %d done", operations, b.totals.Due, b.totals.Succeeded())
+		t.Errorf("%d operations are planned, %d were due and %d succeeded", operations, b.totals.Due, b.totals.Succeeded())
 	}
 	if source.waited < operations/2 || b.res.WaitedForConnection == 0 {
-		t.Errorf("%d operations waited, and %d of them for a connection", source.waited, b.res.WaitedForConnection)
+		t.Errorf("%d operations waited, %d of them for a connection", source.waited, b.res.WaitedForConnection)
 	}
 	slices.Sort(order)
 	if len(order) != operations || len(slices.Compact(order)) != operations {
-		t.Errorf("%d operations were sent", len(order))
+		t.Errorf("%d operations were sent, want each operation exactly once", len(order))
 	}
 }
 
@@ -124,7 +124,7 @@ func TestDependentOperationsWait(t *testing.T) {
 	}
 	b.run(t)
 	if b.totals.Due != operations || b.totals.Outcomes[kv.StoreTimeout] != operations/7 || b.totals.Outcomes[kv.OK] != operations-operations/7 {
-		t.Errorf("of %d that were due %d succeeded and %v failed", b.totals.Due, b.totals.Succeeded(), b.totals.Outcomes)
+		t.Errorf("%d operations were due, %d succeeded, and the outcomes are %v", b.totals.Due, b.totals.Succeeded(), b.totals.Outcomes)
 	}
 	if own := b.totals.Disturbance.OwnDelay.Max(); own > 100_000 {
 		t.Errorf("the generator itself was late by %d ns", own)
@@ -144,7 +144,7 @@ func (s *sessions) OperationFailed(n uint64)                          { s.over[n
 func (s *sessions) OperationEnded(n uint64, _ kv.Outcome, _, _ int64) { s.ended[n]++ }
 func (s *sessions) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
 	if uint64(client) != n%3 || !s.Ready(n) {
-		s.t.Errorf("operation %d was filled for connection %d, or too early", n, client)
+		s.t.Errorf("operation %d was filled too early, or for the wrong connection %d", n, client)
 	}
 	*op = store.Op{Kind: kv.Put}
 	return n
@@ -187,12 +187,12 @@ func TestOperationsEndOnceWhileAConnectionIsDown(t *testing.T) {
 		sum += n
 	}
 	if b.totals.Due != operations || sum != operations {
-		t.Errorf("%d were due, and %d ended", b.totals.Due, sum)
+		t.Errorf("%d operations were due, and %d ended", b.totals.Due, sum)
 	}
 	// The connection was down for 1 s, and its operations that became due in the first half of this
 	// time have timed out.
 	if n := b.totals.Outcomes[kv.NotSent]; n < 140 || n > 240 {
-		t.Errorf("%d were not sent: %v", n, b.totals.Outcomes)
+		t.Errorf("%d operations were not sent: %v", n, b.totals.Outcomes)
 	}
 	if own := b.totals.Disturbance.OwnDelay.Max(); own > 100_000 {
 		t.Errorf("the generator itself was late by %d ns", own)

@@ -59,15 +59,15 @@ func TestWarmupEndsWhenItIsSteady(t *testing.T) {
 		b := warmsUp(c.colder, c.duration, c.most).run(t)
 		took := float64(b.res.WindowStart-b.res.LoadStart) / 1e9
 		if took < c.least || took > c.longest || b.res.WarmupSteady != c.steady {
-			t.Errorf("%s: it took %v s, steady %v", name, took, b.res.WarmupSteady)
+			t.Errorf("%s: the warm-up took %v s, and WarmupSteady is %v", name, took, b.res.WarmupSteady)
 		}
-		near(t, "the window", b.totals.Seconds, 1, 0)
+		near(t, "the length of the window", b.totals.Seconds, 1, 0)
 		seconds := 0.0
 		for _, s := range b.each {
 			if s.Phase == 0 {
 				seconds += float64(s.Length) / 1e9
 			}
 		}
-		near(t, "the warm-up's seconds", seconds, took, 1e-9)
+		near(t, "the length of the warm-up in seconds", seconds, took, 1e-9)
 	}
 }

@@ -127,10 +127,10 @@ func TestWatchLatencyIsExact(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	sent, due := w.window().FromSent, w.window().FromDue
-	near(t, "the mean from sent", sent.Mean(), 20_000, 0.001)
-	near(t, "the longest from sent", float64(sent.Max()), 20_000, 0.002) // the histogram's resolution
+	near(t, "the mean latency from sent", sent.Mean(), 20_000, 0.001)
+	near(t, "the longest latency from sent", float64(sent.Max()), 20_000, 0.002) // the histogram's resolution
 	// The loop is rarely awake when an operation becomes due.
-	near(t, "the mean from due", due.Mean(), 320_000, 0.005)
+	near(t, "the mean latency from due", due.Mean(), 320_000, 0.005)
 	if got := w.allEvents(t); got.Expected != 600 || got.Delivered != 600 || got.Lost+got.Impossible+got.Untimed != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -156,9 +156,9 @@ func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
 	due, sent := w.window().FromDue, w.window().FromSent
 	// 250 of the 1,000 puts waited: the first for 500 ms, and each following put for less time.
 	near(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.4e9, 0.05)
-	near(t, "the mean from due", due.Mean(), 0.25*0.25e9, 0.08)
+	near(t, "the mean latency from due", due.Mean(), 0.25*0.25e9, 0.08)
 	near(t, "p90 from sent", float64(sent.ValueAtQuantile(90)), 20_000, 0.01)
-	near(t, "the longest from sent", float64(sent.Max()), 0.5e9, 0.01)
+	near(t, "the longest latency from sent", float64(sent.Max()), 0.5e9, 0.01)
 }
 
 // The events for the window's last writes arrive after the window has ended. The loop waits for
@@ -182,7 +182,7 @@ func TestWarmupEventsAreNotInTheWindow(t *testing.T) {
 	w.deliver = func(w *watchBench, number uint32) { w.reply(0, 700*millisecond, event(number)) }
 	w.run(t)
 	if got := w.window().Delivered; got != 50 {
-		t.Errorf("%d in the window", got)
+		t.Errorf("%d events are in the window, want 50", got)
 	}
 	if got := w.allEvents(t); got.Delivered != 150 || got.Expected != 150 || got.Lost+got.Untimed != 0 {
 		t.Errorf("%+v", got)
@@ -217,7 +217,7 @@ func TestWatchFaultsAreCounted(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if waited := w.now - w.res.WindowEnd; waited < 2*secondNS || waited > 3*secondNS {
-		t.Errorf("waited %d ns for what was lost", waited)
+		t.Errorf("the loop waited %d ns for lost events", waited)
 	}
 }
 
@@ -297,10 +297,10 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	}
 	once()
 	if n := testing.AllocsPerRun(1000, once); n != 0 {
-		t.Errorf("%v allocations for an event", n)
+		t.Errorf("%v allocations per event", n)
 	}
 	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 || uint64(history.events) != got.Delivered {
-		t.Errorf("%+v, and the history received %d", got, history.events)
+		t.Errorf("the events are %+v, and the history received %d", got, history.events)
 	}
 }
 
@@ -324,47 +324,47 @@ func TestWatchersWithoutALoopAreCreatedAgain(t *testing.T) {
 	}
 	w.begin(1)
 	if w.missing != 3 || len(bench.creates) != 0 {
-		t.Fatalf("%d missing, created %v before there is a connection", w.missing, bench.creates)
+		t.Fatalf("before the first connection, %d watchers are missing and %v were created; want 3 and none", w.missing, bench.creates)
 	}
 	p.connect(t, 0)
 	w.submitPending(0, 2)
 	if len(bench.creates) != 2 || len(w.pending[0]) != 1 {
-		t.Fatalf("%v were created where there is room for 2", bench.creates)
+		t.Fatalf("the created watchers are %v, want 2, because there is room for 2", bench.creates)
 	}
 	answer(0, 0, kv.OK, 3)
 	answer(0, 1, kv.OK, 3)
 	w.submitPending(0, 4)
 	answer(0, 2, kv.OK, 5)
 	if all, err := w.allCreated(); !all || err != nil {
-		t.Fatalf("%d missing, %v", w.missing, err)
+		t.Fatalf("%d watchers are missing, error %v", w.missing, err)
 	}
 
 	w.handle(0, &store.Event{Type: store.WatchProgress, Watcher: 1, Revision: 70}, 6, nil, nil)
 	w.handle(0, &store.Event{Type: store.WatchEnded, Watcher: 1, Outcome: kv.ConnectionLost}, 10, nil, nil)
 	w.retry(10 + watchRetryDelay - 1)
 	if len(bench.creates[1]) != 1 {
-		t.Error("created again at once")
+		t.Error("the watcher was created again before the retry delay had passed")
 	}
 	w.retry(10 + watchRetryDelay)
 	if got := bench.creates[1]; len(got) != 2 || got[1] != 71 {
-		t.Errorf("created from %v", got)
+		t.Errorf("the watcher was created from the revisions %v, want 71 for the second creation", got)
 	}
 
 	p.closeBroken(0, errRefused)
 	w.connectionLost(0)
 	p.finishLoss(0, 20)
 	if w.missing != 3 || len(w.pending[0]) != 3 {
-		t.Errorf("%d missing, to be created: %v", w.missing, w.pending)
+		t.Errorf("%d watchers are missing, want 3; the pending watchers are %v", w.missing, w.pending)
 	}
 	p.connect(t, 0)
 	w.submitPending(0, 30)
 	answer(1, 0, kv.Denied, 31)
 	w.submitPending(0, 32)
 	if w.state[0] != ended || w.missing != 2 || len(bench.creates[2]) != 2 || bench.creates[2][1] != 51 {
-		t.Errorf("state %v, %d missing, created %v", w.state, w.missing, bench.creates)
+		t.Errorf("state %v, %d watchers are missing, created %v", w.state, w.missing, bench.creates)
 	}
 	if all, err := w.allCreated(); all || err != nil {
-		t.Errorf("refused later: %v", err)
+		t.Errorf("after a watcher was refused, allCreated returned true or the error %v", err)
 	}
 }
 
@@ -426,7 +426,7 @@ func TestEventsWithinASecondAreRecorded(t *testing.T) {
 	}
 	// The events 100 to 160 are at least 100 ms late, except the event that never arrives.
 	if most < 2000 || most > 2002 || passed-madeUp != 1 || late < 58 || late > 61 {
-		t.Errorf("the latest took %d ms, %d were passed over, of which %d came, and %d were late", most, passed, madeUp, late)
+		t.Errorf("the largest delay is %d ms, %d events were skipped, %d of these arrived later, and %d events were late", most, passed, madeUp, late)
 	}
 }
 
@@ -444,9 +444,9 @@ func TestEndedLeasesAreRecorded(t *testing.T) {
 	l.noteReply(3, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.TimedOut}, s)
 	l.noteReply(4, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.BadRequest}, s) // no revision
 	if s.SlotDetail == nil || s.SlotDetail.Watch == nil || len(s.SlotDetail.Watch.Leases) != 2 {
-		t.Fatalf("it is %+v", s.SlotDetail)
+		t.Fatalf("the slot detail is %+v, want two ended leases", s.SlotDetail)
 	}
 	if got := s.SlotDetail.Watch.Leases; got[0] != (measure.LeaseEnd{Lease: 1, At: 5, Early: true}) || got[1] != (measure.LeaseEnd{Lease: 2, At: 7}) {
-		t.Errorf("it is %+v", got)
+		t.Errorf("the ended leases are %+v", got)
 	}
 }

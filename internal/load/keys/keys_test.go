@@ -35,10 +35,10 @@ func TestKeysNeverLeaveTheKeySpace(t *testing.T) {
 			keys = append(keys, string(buf))
 		}
 		if uint64(len(seen)) != c.n {
-			t.Errorf("%d keys of %d bytes are %d different ones", c.n, c.size, len(seen))
+			t.Errorf("%d keys of %d bytes include %d different keys", c.n, c.size, len(seen))
 		}
 		if !sort.StringsAreSorted(keys) {
-			t.Errorf("keys of %d bytes do not sort as their numbers", c.size)
+			t.Errorf("keys of %d bytes are not sorted by their numbers", c.size)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestRefusesMoreKeysThanTheirSizeAllows(t *testing.T) {
 		t.Errorf("65 keys of one byte: %v", err)
 	}
 	if _, err := NewSpace("", 0, 1); err != nil {
-		t.Errorf("one key that is only its prefix: %v", err)
+		t.Errorf("one key that consists only of its prefix: %v", err)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestChoiceIsAFunctionOfSeedAndNumber(t *testing.T) {
 	for name, c := range choosers(1000) {
 		for i := uint64(500); i > 0; i-- {
 			if c.Choose(i) != again[name].Choose(i) {
-				t.Fatalf("%s: operation %d has two keys", name, i)
+				t.Fatalf("%s: operation %d has different keys in two choosers with the same seed", name, i)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func TestOnePassOfSequentialTouchesEveryKey(t *testing.T) {
 		seen[Sequential{1000}.Choose(i)] = true
 	}
 	if len(seen) != 1000 {
-		t.Errorf("%d keys were touched", len(seen))
+		t.Errorf("%d keys were chosen, want all 1000", len(seen))
 	}
 }
 
@@ -153,7 +153,7 @@ func TestValuesHaveTheExactSizeAndAlphabet(t *testing.T) {
 		v := NewValues(size, 1)
 		b := v.Append(nil, []byte("k"), 3, 12345)
 		if len(b) != size {
-			t.Errorf("a value of %d bytes has %d", size, len(b))
+			t.Errorf("a value of size %d has %d bytes", size, len(b))
 		}
 		if i := bytes.IndexFunc(b, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }); i >= 0 {
 			t.Errorf("a value of %d bytes has %q at %d", size, b[i], i)
@@ -189,7 +189,7 @@ func TestJudgeDetectsForeignValues(t *testing.T) {
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
 		if v.Judge(key, bad) != OriginForeign {
-			t.Errorf("a value damaged at byte %d passes", i)
+			t.Errorf("a value that is damaged at byte %d is not judged foreign", i)
 		}
 	}
 	for what, got := range map[string]Origin{

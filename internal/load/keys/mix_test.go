@@ -16,7 +16,7 @@ func TestSharesFollowTheWeights(t *testing.T) {
 	for n := range uint64(draws) {
 		got[m.Operation(n).Kind]++
 		if n%1000 == 0 && again.Operation(n).Kind != m.Operation(n).Kind {
-			t.Fatalf("operation %d is two things", n)
+			t.Fatalf("operation %d has different kinds in two equal mixes", n)
 		}
 	}
 	for _, o := range ops {

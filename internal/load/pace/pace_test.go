@@ -88,12 +88,12 @@ func TestFirstAgreesWithDue(t *testing.T) {
 			at := i * i * i * 977
 			n := constant.FirstDueAt(at)
 			if constant.Due(n) < at || n > 0 && constant.Due(n-1) >= at {
-				t.Fatalf("at %v/s the first due at %d is not %d", rate, at, n)
+				t.Fatalf("at %v/s, the first operation due at or after %d is not %d", rate, at, n)
 			}
 			last = max(last, n)
 		}
 		if last == 0 {
-			t.Errorf("at %v/s nothing was due", rate)
+			t.Errorf("at %v/s, no operation was due", rate)
 		}
 	}
 	rest, drawn := NewPoisson(1e6, 5).Remainder(0, Point{}), NewPoisson(1e6, 5)
@@ -103,7 +103,7 @@ func TestFirstAgreesWithDue(t *testing.T) {
 			n++
 		}
 		if got := rest.FirstDueAt(at); got != n || rest.Due(got) != drawn.Due(n) {
-			t.Fatalf("of a Poisson schedule the first due at %d is %d, not %d", at, got, n)
+			t.Fatalf("in a Poisson schedule, the first operation due at or after %d is %d, want %d", at, got, n)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestPoissonRestContinuesTheSchedule(t *testing.T) {
 		for n := uint64(1000); n < 3*maxDrawnGaps; n += 999 {
 			due := rest.Due(n)
 			if due < before || rest.FirstDueAt(due) > n {
-				t.Fatalf("operation %d is due at %d, after one at %d; the first then is %d", n, due, before, rest.FirstDueAt(due))
+				t.Fatalf("operation %d is due at %d, an earlier operation at %d, and FirstDueAt returned %d", n, due, before, rest.FirstDueAt(due))
 			}
 			before = due
 		}
@@ -129,7 +129,7 @@ func TestPoissonRestContinuesTheSchedule(t *testing.T) {
 			want = last.Due
 		}
 		if got := rest.Due(far); math.Abs(float64(got)/float64(want)-1) > 0.002 || last.N > 0 && got != want {
-			t.Errorf("operation %v is due at %d, not %d", far, got, want)
+			t.Errorf("operation %v is due at %d, want %d", far, got, want)
 		}
 		if p.n != 1000 {
 			t.Error("the pacer has moved")

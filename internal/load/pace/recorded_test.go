@@ -20,7 +20,7 @@ func TestRecordedKeepsItsDistances(t *testing.T) {
 		p := pace.NewRecorded(at, speed)
 		for n := range at {
 			if want := int64(float64(at[n]-at[0]) / speed); p.Due(uint64(n)) != want {
-				t.Fatalf("operation %d is due at %d, not %d", n, p.Due(uint64(n)), want)
+				t.Fatalf("operation %d is due at %d, want %d", n, p.Due(uint64(n)), want)
 			}
 		}
 		end := p.Due(uint64(len(at)))

@@ -18,6 +18,6 @@ func TestProgressOfManyWorkers(t *testing.T) {
 		}
 	}
 	if progressInterval(1) != minProgressInterval || progressInterval(baseWorkers) != minProgressInterval {
-		t.Errorf("few workers report every %v", progressInterval(baseWorkers))
+		t.Errorf("a few workers report every %v", progressInterval(baseWorkers))
 	}
 }

@@ -27,7 +27,7 @@ func TestReplayDoesNotAllocate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan := planOf(t, one.st, one.calls)
 			if int(plan.Calls()) != len(one.calls) {
-				t.Fatalf("%d of %d calls are replayed, without: %v", plan.Calls(), len(one.calls), plan.Omitted)
+				t.Fatalf("%d of %d calls are replayed; omitted: %v", plan.Calls(), len(one.calls), plan.Omitted)
 			}
 			source := plan.Source()
 			reactive := source.(engine.Reactive)

@@ -92,7 +92,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 	for _, p := range pairs {
 		p.Value = append(p.Value, "secret"...)
 		if ok, _, err := c.KV().CAS(p, nil); err != nil || !ok {
-			t.Errorf("%v, %v", ok, err)
+			t.Errorf("CAS returned %v, error %v", ok, err)
 		}
 	}
 	// Each transaction returns the index that the next transaction uses in its guard.
@@ -114,7 +114,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 	got, _, err := c.KV().Get("list-"+name+"/2", nil)
 	must(err)
 	if ok, _, err := c.KV().DeleteCAS(got, nil); err != nil || !ok {
-		t.Errorf("%v, %v", ok, err)
+		t.Errorf("DeleteCAS returned %v, error %v", ok, err)
 	}
 	_, err = c.KV().DeleteTree("list-"+name+"/1", nil)
 	must(err)
@@ -129,7 +129,7 @@ func changeConsul(t *testing.T, c *api.Client, name string) {
 	_, _, err = c.Session().Renew(id, nil)
 	must(err)
 	if !ok || !gone {
-		t.Errorf("a lock was acquired: %v, released: %v", ok, gone)
+		t.Errorf("the lock was acquired: %v, and released: %v", ok, gone)
 	}
 	_, err = c.Session().Destroy(id, nil)
 	must(err)

@@ -106,9 +106,9 @@ func TestPlansManyOddCalls(t *testing.T) {
 	}
 	plan, err := replay.Read(writeCalls(t, zookeeper.New(), n, sessions), zookeeper.New(), replay.Options{Speed: 1})
 	if err != nil || plan.Connections != n {
-		t.Errorf("%v, %+v", err, plan)
+		t.Errorf("error %v, plan %+v", err, plan)
 	}
 	if plan, err = replay.Read(writeCalls(t, etcd.New(), n, losers), etcd.New(), replay.Options{Speed: 1}); err != nil || plan.Calls() != n {
-		t.Errorf("%v, %+v", err, plan)
+		t.Errorf("error %v, plan %+v", err, plan)
 	}
 }

@@ -41,7 +41,7 @@ func TestOrdersOverlappingCalls(t *testing.T) {
 		p.findVersions()
 		p.findNeeds()
 		if got := p.needs.callsFor(uint64(c.who)); !slices.Equal(got, c.needs) {
-			t.Errorf("%s: it waits for %v, want %v", name, got, c.needs)
+			t.Errorf("%s: the call waits for the calls %v, want %v", name, got, c.needs)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func captured(t *testing.T, st store.TapProvider, at *net.TCPAddr, redactor *cal
 	t.Helper()
 	packets, err := passive.Open(uint16(at.Port))
 	if err != nil {
-		t.Logf("no capture: %v", err)
+		t.Logf("the capture did not start: %v", err)
 		return func(string) {}
 	}
 	path := filepath.Join(t.TempDir(), "captured.qbrec")

@@ -59,7 +59,7 @@ func TestGuardsHoldAgainOnZooKeeper(t *testing.T) {
 			}
 			sameZooKeeper(t, direct, "/again-"+name)
 			if p := profiled(t, path); p.Pushes == 0 || len(p.Operations) < 4 {
-				t.Errorf("%d events, %+v", p.Pushes, p.Operations)
+				t.Errorf("the profile has %d events and the operations %+v", p.Pushes, p.Operations)
 			}
 		})
 	}

@@ -26,10 +26,10 @@ func TestEndedWatchersAreNotAwaited(t *testing.T) {
 	}
 	take(1, 1)
 	if s.RecordEnd(1, []byte("compacted")); s.CaughtUp() {
-		t.Error("Caught is true before the last watcher has its events")
+		t.Error("CaughtUp returned true before the last watcher had its events")
 	}
 	if s.RecordEnd(2, nil); !s.CaughtUp() {
-		t.Error("Caught awaits watchers that have ended")
+		t.Error("CaughtUp waits for watchers that have ended")
 	}
 }
 
@@ -46,6 +46,6 @@ func TestCreationIsTimed(t *testing.T) {
 	}
 	sum := board.Summarize(append(sinks, &Sink{cfg: Config{Board: board}}))
 	if sum.Created.TotalCount() != 100 || sum.CreatedSeconds != 0.051 || sum.Created.Max() < 50e6 {
-		t.Errorf("%d in %v s, the longest %d ns", sum.Created.TotalCount(), sum.CreatedSeconds, sum.Created.Max())
+		t.Errorf("%d watchers were created in %v s, and the slowest creation took %d ns", sum.Created.TotalCount(), sum.CreatedSeconds, sum.Created.Max())
 	}
 }

@@ -74,7 +74,7 @@ func TestStates(t *testing.T) {
 				key := s.cfg.Space.Append(nil, 0)
 				seen := s.Receive(&store.Event{Type: store.WatchChange, Watcher: x.watcher, Key: key, Value: values.Append(nil, key, 0, uint64(x.received)), Version: 1, Revision: 100 + x.received}, x.at)
 				if !seen.Duplicate && (!seen.Timed || seen.Due != x.received*10) {
-					t.Errorf("%s: write %d has %+v", name, x.received, seen)
+					t.Errorf("%s: the event of write %d is %+v", name, x.received, seen)
 				}
 			}
 		}

@@ -32,16 +32,16 @@ func TestTimesAreConsistentAcrossLoops(t *testing.T) {
 	}
 	wg.Wait()
 	if _, _, ok := times.Lookup(measure.Measured, n-1); !ok {
-		t.Error("the last operation is forgotten")
+		t.Error("Lookup does not find the last operation")
 	}
 	if _, _, ok := times.Lookup(measure.Measured, 0); ok {
-		t.Error("the first operation is not forgotten")
+		t.Error("Lookup still finds the first operation")
 	}
 	times.SetDue(measure.Warmup, n-1, 5)
 	if _, _, ok := times.Lookup(measure.Warmup, n-1); ok {
 		t.Error("an operation that was not sent has a time")
 	}
 	if _, _, ok := times.Lookup(measure.Measured, n-1); !ok {
-		t.Error("a warm-up operation took the place of a measured one")
+		t.Error("a warm-up operation overwrote a measured operation")
 	}
 }

@@ -84,19 +84,19 @@ func TestTrackAgreesWithAModel(t *testing.T) {
 			}
 		}
 		if got[0] != got[1] || doubled[0] != doubled[1] || reordered[0] != reordered[1] || int(tr.received) != got[1] {
-			t.Fatalf("round %d: new, doubled, reordered are %d %d %d, want %d %d %d", round, got[0], doubled[0], reordered[0], got[1], doubled[1], reordered[1])
+			t.Fatalf("round %d: %d new, %d duplicate and %d reordered events, want %d, %d and %d", round, got[0], doubled[0], reordered[0], got[1], doubled[1], reordered[1])
 		}
 		between := uint32(0)
 		if len(seen) > 0 {
 			between = uint32(highest-lowest+1) - uint32(len(seen))
 		}
 		if tr.missing != between {
-			t.Fatalf("round %d: %d are missing, want %d", round, tr.missing, between)
+			t.Fatalf("round %d: %d events are missing, want %d", round, tr.missing, between)
 		}
 		// Only the number of writes shows the events that were lost before the first or after the
 		// last received event.
 		if lost, want := tr.lost(uint32(len(events))), uint32(len(events)-len(seen)); lost != want {
-			t.Fatalf("round %d: %d are lost, want %d", round, lost, want)
+			t.Fatalf("round %d: %d events are lost, want %d", round, lost, want)
 		}
 	}
 }
@@ -110,11 +110,11 @@ func TestTrackFollowsDeletions(t *testing.T) {
 		var whole track
 		for _, e := range events {
 			if whole.receive(e.version, e.revision) != inOrder {
-				t.Fatalf("%+v is not new", e)
+				t.Fatalf("event %+v is not in order", e)
 			}
 		}
 		if whole.lost(100) != 0 || whole.received != 100 {
-			t.Fatalf("%d lost, %d got", whole.lost(100), whole.received)
+			t.Fatalf("%d events are lost and %d received, want 0 and 100", whole.lost(100), whole.received)
 		}
 		var part track
 		left := uint32(0)
@@ -124,13 +124,13 @@ func TestTrackFollowsDeletions(t *testing.T) {
 				continue
 			}
 			if part.receive(e.version, e.revision) != inOrder || part.receive(e.version, e.revision) != duplicate {
-				t.Fatalf("%+v is not new once", e)
+				t.Fatalf("event %+v is not first in order and then a duplicate", e)
 			}
 		}
 		// If all events from a creation to a deletion of the key were omitted, only the number of
 		// writes shows this.
 		if part.missing+part.missingBeforeDeletion > left || part.lost(100) != left {
-			t.Fatalf("%d lost, want %d", part.lost(100), left)
+			t.Fatalf("%d events are lost, want %d", part.lost(100), left)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestTrackBeyondItsWindow(t *testing.T) {
 		}
 	}
 	if tr.missing != 1 || tr.receive(190, 190) != outOfOrder || tr.missing != 0 {
-		t.Errorf("%d are missing", tr.missing)
+		t.Errorf("%d events are missing, want 1 before version 190 arrives and 0 after it", tr.missing)
 	}
 }
 
@@ -163,37 +163,37 @@ func TestCountsSkippedVersions(t *testing.T) {
 	tr.begin(5, 90) // this is already known
 	for _, e := range []struct{ version, revision int64 }{{6, 110}, {9, 120}} {
 		if v := tr.receive(e.version, e.revision); v != inOrder {
-			t.Fatalf("%+v is %v", e, v)
+			t.Fatalf("event %+v is classified as %v", e, v)
 		}
 	}
 	if lost, passed := tr.countMissing(4); lost != 0 || passed != 2 || tr.received != 2 {
-		t.Errorf("%d lost, %d skipped, %d received", lost, passed, tr.received)
+		t.Errorf("%d lost, %d skipped, %d received; want 0, 2 and 2", lost, passed, tr.received)
 	}
 	if lost, _ := tr.countMissing(6); lost != 2 {
-		t.Errorf("%d lost of two after the last event", lost)
+		t.Errorf("%d events are lost, want the 2 after the last event", lost)
 	}
 	if v := tr.receive(9, 120); v != duplicate {
-		t.Errorf("again: %v", v)
+		t.Errorf("the repeated event is classified as %v", v)
 	}
 	tr.begin(12, 150) // the watcher is created again; three versions were skipped
 	if lost, passed := tr.countMissing(7); lost != 0 || passed != 5 {
-		t.Errorf("created again: %d lost, %d skipped", lost, passed)
+		t.Errorf("after the watcher was created again: %d lost, %d skipped; want 0 and 5", lost, passed)
 	}
 	tr.begin(12, 150) // nothing has changed
 	if _, passed := tr.countMissing(0); passed != 5 {
-		t.Errorf("unchanged: %d skipped", passed)
+		t.Errorf("after a creation without a change: %d skipped, want 5", passed)
 	}
 	tr.begin(0, 155)
 	tr.receive(12, 160)
 	tr.begin(12, 165) // the key was deleted and created again, and has the same version as before
 	if _, passed := tr.countMissing(0); passed < 7 {
-		t.Errorf("the same version after a deletion: %d skipped", passed)
+		t.Errorf("the same version after a deletion: %d skipped, want at least 7", passed)
 	}
 	tr = track{}
 	tr.begin(9, 120)
 	tr.receive(2, 170) // the key was deleted and created again, and only the last version was reported
 	if _, passed := tr.countMissing(0); passed != 2 {
-		t.Errorf("a lower version after a deletion: %d skipped", passed)
+		t.Errorf("a lower version after a deletion: %d skipped, want 2", passed)
 	}
 }
 

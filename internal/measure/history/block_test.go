@@ -81,7 +81,7 @@ func TestDoneNeverDecreases(t *testing.T) {
 	b.Append(&history.Op{Invoked: 30, Done: 40})
 	got, err := history.Decode(b.Bytes(), nil)
 	if err != nil || got[1].Invoked != 30 || got[1].Done != 50 {
-		t.Errorf("got %+v, %v", got, err)
+		t.Errorf("decoded %+v, error %v", got, err)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestBlockTakesMoreMembersThanIndexes(t *testing.T) {
 	}
 	got, err := history.Decode(b.Bytes(), nil)
 	if err != nil || len(got) != 300 || got[254].Member != 255 || got[255].Member != 0 {
-		t.Errorf("%d operations, %v", len(got), err)
+		t.Errorf("%d operations were decoded, error %v", len(got), err)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestRecorderDoesNotAllocate(t *testing.T) {
 	r.Flush()
 	r.Flush()
 	if each != 0 || handed != added {
-		t.Errorf("%v allocations each; %d of %d operations were handed over", each, handed, added)
+		t.Errorf("%v allocations per operation; %d of %d operations were delivered", each, handed, added)
 	}
 }
 

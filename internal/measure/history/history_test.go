@@ -89,7 +89,7 @@ func TestFilesAreRead(t *testing.T) {
 		t.Error(d)
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() != bytes || bytes > 24*20_000 {
-		t.Errorf("%v, %d bytes: more than 24 an operation, or not as many as said", err, bytes)
+		t.Errorf("error %v, reported size %d bytes; want the size of the file, and at most 24 bytes per operation", err, bytes)
 	}
 	if _, err := ops.Create(path, header()); err == nil {
 		t.Error("a history was overwritten")
@@ -200,7 +200,7 @@ func TestEveryPrefixIsRead(t *testing.T) {
 			return nil
 		})
 		if err != nil || len(s.Problems) != 1 || n > at {
-			t.Errorf("at %d: %d operations, %v, %v", at, n, err, s.Problems)
+			t.Errorf("file damaged at byte %d: %d operations were read, with the error %v and the problems %v", at, n, err, s.Problems)
 		}
 	}
 }

@@ -62,6 +62,6 @@ func TestMedians(t *testing.T) {
 		}
 	}
 	if got := UpperMedian([]int64{}); got != 0 {
-		t.Errorf("the upper median of nothing is %v", got)
+		t.Errorf("the upper median of an empty list is %v", got)
 	}
 }

@@ -116,15 +116,15 @@ func TestTruncatedRecordingIsReadable(t *testing.T) {
 			return nil
 		})
 		if err == nil && problem == "" {
-			t.Fatalf("%d of %d bytes are said to be whole", n, len(whole))
+			t.Fatalf("the first %d of %d bytes were read without an error or a problem", n, len(whole))
 		}
 		if calls < before {
-			t.Fatalf("%d bytes have %d calls, and fewer have %d", n, calls, before)
+			t.Fatalf("%d bytes contain %d calls, but a shorter prefix contains %d", n, calls, before)
 		}
 		before = calls
 	}
 	if before != 20 {
-		t.Errorf("only %d of 20 calls are read before the last byte", before)
+		t.Errorf("%d of 20 calls were read before the last byte, want 20", before)
 	}
 }
 
@@ -153,25 +153,25 @@ func TestHashesKeepPrefixes(t *testing.T) {
 		got := string(v.RedactKey([]byte(key)))
 		for i, c := range key {
 			if c == '/' && !strings.HasPrefix(got, string(v.RedactKey([]byte(key[:i+1])))) {
-				t.Fatalf("%q is no prefix of %q any more", key[:i+1], key)
+				t.Fatalf("the redacted form of %q is not a prefix of the redacted form of %q", key[:i+1], key)
 			}
 		}
 		if was, ok := seen[got]; ok && was != key {
-			t.Fatalf("%q and %q have one hash", was, key)
+			t.Fatalf("the keys %q and %q have the same hash", was, key)
 		}
 		seen[got] = key
 		if len(key) > 12 && strings.Trim(key, "/") != "" {
 			if got == string(other.RedactKey([]byte(key))) {
-				t.Fatalf("the hash of %q needs no secret", key)
+				t.Fatalf("the hash of %q does not depend on the secret", key)
 			}
 			for _, s := range segments {
 				if len(s) > 7 && strings.Contains(got, s) {
-					t.Fatalf("%q shows in %q", s, got)
+					t.Fatalf("the key's segment %q is readable in its redacted form %q", s, got)
 				}
 			}
 		}
 		if next := v.RedactKey([]byte(key + "\x00")); string(next) != got+"\x00" {
-			t.Fatalf("the key after %q is %q, not the one after %q", key, next, got)
+			t.Fatalf("the redacted form of %q with a zero byte is %q, want a zero byte after %q", key, next, got)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestScopes(t *testing.T) {
 			var p call.Part
 			v.SetInterval(&p, []byte(test.key), []byte(test.end))
 			if p.Scope != test.scope || p.Flags != test.flags || string(p.Key) != string(v.RedactKey([]byte(test.key))) || string(p.End) != string(v.RedactKey([]byte(test.ends))) {
-				t.Errorf("%q to %q: %+v", test.key, test.end, p)
+				t.Errorf("the parts for the range %q to %q are wrong: %+v", test.key, test.end, p)
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func FuzzDecode(f *testing.F) {
 			switch c := r.Call; {
 			case c == nil:
 				if r.Gap.At < 0 {
-					t.Fatal("a gap before the beginning")
+					t.Fatal("a gap begins before the start of the recording")
 				}
 			case c.At < 0 || c.Duration < -1 || c.RequestSize < 0 || c.ReplySize < 0 || c.KeyCount < 0 || c.Revision < 0 || len(c.Parts) > call.MaxParts:
 				t.Fatalf("%+v", c)

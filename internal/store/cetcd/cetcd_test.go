@@ -18,11 +18,11 @@ func TestCapabilities(t *testing.T) {
 	s := New().Capabilities()
 	for _, k := range []kv.Kind{kv.Delete, kv.Txn} {
 		if _, ok := s.Operations[k]; ok || s.NoOperations[k] == "" {
-			t.Errorf("%v is there, or nothing says why it is not", k)
+			t.Errorf("%v is supported, or no reason is given why it is not", k)
 		}
 	}
 	if _, ok := s.Reads[kv.LeaderLease]; ok || s.NoReads[kv.LeaderLease] == "" {
-		t.Error("lease reads are there, or nothing says why they are not")
+		t.Error("lease reads are supported, or no reason is given why they are not")
 	}
 	if len(s.Reads) != 2 || s.Reads[kv.Linearizable] == "" || s.MaxInFlight != 1 {
 		t.Errorf("%+v", s)

@@ -77,7 +77,7 @@ func TestOperations(t *testing.T) {
 				t.Errorf("got %s\nnot %s", got, want)
 			}
 			if s.Codec.Room() != 1 || s.Codec.Draining() {
-				t.Error("there is no room for the next one")
+				t.Error("the codec has no room for the next operation")
 			}
 		})
 	}
@@ -88,7 +88,7 @@ func TestUnknownVersion(t *testing.T) {
 	for body, write := range map[string]string{one: "PUT /v1/kv/k?cas=7 v", "[]": "PUT /v1/kv/k?cas=0 v"} {
 		s := newScripted(t)
 		if got := s.Ask(store.Op{Tag: 1, Kind: kv.CAS, Key: []byte("/k"), Value: []byte("v"), Revision: -1}); got != "GET /v1/kv/k" {
-			t.Errorf("sent %q", got)
+			t.Errorf("the codec sent %q", got)
 		}
 		if events := s.Feed(answer(200, body)); len(events) > 0 {
 			t.Fatalf("%+v", events)
@@ -140,6 +140,6 @@ func TestNothingIsAllocated(t *testing.T) {
 		}
 	}
 	if n := testing.AllocsPerRun(100, func() { turn(&put, yes); turn(&get, value) }); n > 0 {
-		t.Errorf("%.0f allocations", n)
+		t.Errorf("%.0f allocations for a put and a get", n)
 	}
 }

@@ -96,7 +96,7 @@ func TestSessionsWithoutChecks(t *testing.T) {
 		}
 		tap.End(2)
 		if len(heard) != 1 || heard[0].Flags != flags || heard[0].Number != 15 || heard[0].Limit != 2 {
-			t.Errorf("heard %+v", heard)
+			t.Errorf("the tap recorded the parts %+v", heard)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func FuzzAgain(f *testing.F) {
 		c.Wrote(len(c.Out()))
 		events, err = c.Feed([]byte(answer("200 OK", `[{"ID":"s","TTL":"15s"}]`)), nil)
 		if err != nil || len(events) != 1 || events[0].Tag != 10 || events[0].Outcome != kv.OK || events[0].Count != 15 {
-			t.Fatalf("a later renewal of a session: %+v, %v", events, err)
+			t.Fatalf("the later renewal of the session returned the events %+v, %v", events, err)
 		}
 	})
 }

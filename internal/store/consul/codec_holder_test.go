@@ -15,7 +15,7 @@ import (
 func TestWatchOfLockHolder(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Start: 1, WatchesLock: true}, "")
 	if asked := nextQuery(s); strings.Contains(asked, "raw") {
-		t.Errorf("it asked %q", asked)
+		t.Errorf("the codec requested %q", asked)
 	}
 	entry := func(index, locked int, key, session string) string {
 		return indexed(index, "200 OK", fmt.Sprintf(`[{"LockIndex":%d,"Key":"%s","Flags":0,"Value":"dg==","Session":"%s","CreateIndex":3,"ModifyIndex":%d}]`, locked, key, session, index))

@@ -116,7 +116,7 @@ func TestCompareAndSetReadsFirst(t *testing.T) {
 	} {
 		s := newScripted(t)
 		if got := s.Ask(op); got != "GET /v1/kv/k?raw" {
-			t.Errorf("asked %q", got)
+			t.Errorf("the codec requested %q", got)
 		}
 		if e := s.Feed(first); len(e) != 0 || s.Sent() != "PUT /v1/kv/k?cas="+index+" v" {
 			t.Errorf("%v", e)

@@ -98,18 +98,18 @@ func TestWatch(t *testing.T) {
 			want = "GET /v1/kv/b?raw&" + step.asks + " HTTP/1.1"
 		}
 		if got := nextQuery(s); got != want {
-			t.Errorf("step %d: it sends %q, want %q", i, got, want)
+			t.Errorf("step %d: the codec sent %q, want %q", i, got, want)
 		}
 	}
 	// The next connection continues from the known state.
 	s = watching(t, s.Codec, store.WatchOp{Watcher: 2, Start: 4}, "")
 	if got := eventsText(s.Feed(indexed(8, "404 Not Found", ""))); got != "created 8, b gone at 8" {
-		t.Errorf("after a lost connection it got %q", got)
+		t.Errorf("after a lost connection, the watcher received %q", got)
 	}
 	// A new watcher with a start index must report only states with this index or a higher one.
 	s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 4}, "")
 	if got := eventsText(s.Feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
-		t.Errorf("begun at an index: %q", got)
+		t.Errorf("a watcher with a start index received %q", got)
 	}
 	// A new leader may not yet know the latest state that was reported. The watcher must not report
 	// a state twice. First test a watcher that has reported this state. Since then, any number of
@@ -127,14 +127,14 @@ func TestWatch(t *testing.T) {
 	}
 	got := again(indexed(7, "200 OK", "old"), indexed(9, "200 OK", "v"), noLeader, noLeader, noLeader, indexed(9, "200 OK", "v"), indexed(11, "200 OK", "w"))
 	if want := []string{"created 7", "b=v at 9", "ended no_leader", "refused no_leader", "refused no_leader", "created 9", "b=w at 11"}; !slices.Equal(got, want) {
-		t.Errorf("after queries that failed: %q, want %q", got, want)
+		t.Errorf("after failed queries, the watcher received %q, want %q", got, want)
 	}
 	// Then test a new watcher that has a start index and has reported no state.
 	for first, events := range map[string]string{indexed(7, "200 OK", "old"): "created 7", indexed(8, "404 Not Found", ""): "created 8"} {
 		s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 10}, "")
 		got = again(first, indexed(9, "200 OK", "v"), indexed(8, "404 Not Found", ""), indexed(9, "200 OK", "v"), indexed(11, "200 OK", "w"), indexed(12, "404 Not Found", ""), indexed(9, "200 OK", "v"))
 		if want := []string{events, "", "", "", "b=w at 11", "b gone at 12", "b=v at 9"}; !slices.Equal(got, want) {
-			t.Errorf("begun at an index: %q, want %q", got, want)
+			t.Errorf("a watcher with a start index received %q, want %q", got, want)
 		}
 	}
 	for in, want := range map[string]string{
@@ -212,7 +212,7 @@ func TestOverdueQuery(t *testing.T) {
 	nextQuery(s)
 	next = s.Codec.Tick(next)
 	if s.Codec.Draining() {
-		t.Error("a newer query counts as overdue")
+		t.Error("the codec is draining although only a newer query is open")
 	}
 	if s.Codec.Tick(next); !s.Codec.Draining() {
 		t.Error("an overdue query did not end its connection")
@@ -226,7 +226,7 @@ func TestWaitOfAQuery(t *testing.T) {
 	nextQuery(s)
 	s.Feed(indexed(7, "200 OK", "v"))
 	if got := nextQuery(s); got != "GET /v1/kv/b?raw&index=7&wait=9697ms HTTP/1.1" {
-		t.Errorf("it sends %q", got)
+		t.Errorf("the codec sent %q", got)
 	}
 	wait := 9697 * time.Millisecond
 	if got, want := s.Codec.Tick(1)-1, int64(wait+wait/16+10*time.Second); got != want {
@@ -255,7 +255,7 @@ func TestWatchOfAService(t *testing.T) {
 		}
 		want := "GET /v1/health/service/web?passing&index="
 		if got := nextQuery(s); step.events != "ended wrong_response" && !strings.HasPrefix(got, want) {
-			t.Errorf("step %d: it sends %q", i, got)
+			t.Errorf("step %d: the codec sent %q", i, got)
 		}
 	}
 }

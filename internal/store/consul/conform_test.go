@@ -137,7 +137,7 @@ func TestLiveIndexes(t *testing.T) {
 		}
 		_ = response.Body.Close() // only the header fields are needed
 		if index := response.Header.Get("X-Consul-Index"); response.StatusCode != http.StatusOK || (index != "") != tc.want {
-			t.Errorf("%s%s: status %d, index %q, want one: %v", tc.method, tc.query, response.StatusCode, index, tc.want)
+			t.Errorf("%s%s: status %d, index %q, expected an index: %v", tc.method, tc.query, response.StatusCode, index, tc.want)
 		}
 	}
 }

@@ -50,10 +50,10 @@ func TestLiveTokenWithFewRights(t *testing.T) {
 		for i, m := range status.Members {
 			again := a.Role(t.Context(), i)
 			if m.HiddenData != hiddenRoleNote || m.Version == "" || m.Role != kv.UnknownRole || len(m.Peers) != 3 || again.Role != m.Role || again.ID != m.ID {
-				t.Errorf("%+v, and asked again %+v", m, again)
+				t.Errorf("Status returned the member %+v, but Role returned %+v", m, again)
 			}
 			if _, err := a.(store.Applier).Applied(t.Context(), i); err == nil || !strings.Contains(err.Error(), "agent:read") {
-				t.Errorf("the applied index of an agent that may not be a server: %v", err)
+				t.Errorf("reading the applied index from an agent that may not be a server returned: %v", err)
 			}
 		}
 		members, err := a.Members(t.Context())
@@ -77,7 +77,7 @@ func TestServerAt(t *testing.T) {
 		{"10.0.0.1:8500", "", ""},
 	} {
 		if got := serverOnHost(c.endpoint, strings.Fields(c.peers)); got != c.want {
-			t.Errorf("%s of %s is %q, not %q", c.endpoint, c.peers, got, c.want)
+			t.Errorf("the server of %s with the peers %s is %q, want %q", c.endpoint, c.peers, got, c.want)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func checkServices(t *testing.T, access store.Access) {
 		a := admin.(store.Applier)
 		newest, err := a.Newest(t.Context())
 		if got, failed := a.Applied(t.Context(), 0); err != nil || failed != nil || got < newest || newest <= applied {
-			t.Errorf("the newest write is %d after %d, and %d is applied: %v, %v", newest, applied, got, err, failed)
+			t.Errorf("the newest write is %d (previously %d), and the applied index is %d: %v, %v", newest, applied, got, err, failed)
 		}
 		applied = newest
 	}
@@ -57,7 +57,7 @@ func checkServices(t *testing.T, access store.Access) {
 		t.Helper()
 		e := watcher.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchChange })[0]
 		if string(e.Key) != id || (e.Version > 0) != there || e.Revision <= last || e.Watcher != 7 {
-			t.Fatalf("got %+v, want %s, there: %v, after %d", e, id, there, last)
+			t.Fatalf("got the event %+v, want service %s (registered: %v) after revision %d", e, id, there, last)
 		}
 		last = e.Revision
 	}
@@ -79,13 +79,13 @@ func checkServices(t *testing.T, access store.Access) {
 	moved()
 	checks := serviceOp(kv.Range, `i "1"`, store.ServiceOp{Passing: true})
 	if e := w.Want(kv.OK, checks); e.Count != 1 {
-		t.Errorf("%d of its checks pass", e.Count)
+		t.Errorf("%d checks of the service pass, want 1", e.Count)
 	}
 	w.Want(kv.OK, serviceOp(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true}))
 	healthy()
 	moved()
 	if e := w.Want(kv.OK, checks); e.Count != 0 {
-		t.Errorf("%d of its checks pass, and it is critical", e.Count)
+		t.Errorf("%d checks of the critical service pass, want 0", e.Count)
 	}
 	wantEvent(`i "1"`, false)
 	w.Want(kv.OK, serviceOp(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true, Passing: true}))
@@ -93,7 +93,7 @@ func checkServices(t *testing.T, access store.Access) {
 	wantEvent(`i "1"`, true)
 	node := serviceOp(kv.Range, `i "1"`, store.ServiceOp{})
 	if e := w.Want(kv.OK, node); e.Count != 1 {
-		t.Errorf("its node has %d services", e.Count)
+		t.Errorf("the service's node has %d services, want 1", e.Count)
 	}
 
 	theirs := &api.CatalogRegistration{
@@ -123,10 +123,10 @@ func checkServices(t *testing.T, access store.Access) {
 	healthy()
 	wantEvent(`i "1"`, false)
 	if e := w.Want(kv.OK, node); e.Count != 0 {
-		t.Errorf("a deregistered node has %d services", e.Count)
+		t.Errorf("the deregistered node has %d services, want 0", e.Count)
 	}
 	if e := w.Want(kv.OK, checks); e.Count != 0 {
-		t.Errorf("a deregistered node has %d checks", e.Count)
+		t.Errorf("the deregistered node has %d checks, want 0", e.Count)
 	}
 	w.Want(kv.BadRequest, store.Op{Kind: kv.Put, Service: &store.ServiceOp{Name: []byte("web")}})
 }

@@ -10,17 +10,17 @@ import (
 func TestReadPace(t *testing.T) {
 	p, now := newReadPace(nil), time.Unix(1000, 0)
 	if wait := p.recordRead(readBurst, now); wait != 0 {
-		t.Errorf("the burst had to wait %v", wait)
+		t.Errorf("the initial burst had to wait for %v", wait)
 	}
 	read := 0
 	for end := now.Add(10 * time.Second); now.Before(end); read += 32 << 10 {
 		now = now.Add(time.Microsecond + p.recordRead(32<<10, now))
 	}
 	if want := 10 * readPerSecond; read < want*99/100 || read > want*101/100 {
-		t.Errorf("%d bytes in 10 s, want %d", read, want)
+		t.Errorf("%d bytes were read in 10 s, want %d", read, want)
 	}
 	now = now.Add(time.Hour)
 	if p.recordRead(readBurst, now) != 0 || p.recordRead(readPerSecond, now) != time.Second {
-		t.Error("an hour's pause is not a burst")
+		t.Error("a burst is not allowed after a pause of an hour")
 	}
 }

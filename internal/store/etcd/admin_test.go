@@ -90,7 +90,7 @@ func TestAdminOfRealMember(t *testing.T) {
 		t.Errorf("version %q", s.Version)
 	}
 	if r := admin.Role(t.Context(), 0); r.Err != nil || r.ID != m.ID || r.Role != kv.Leader || r.Leader != m.ID || r.Term != m.Term {
-		t.Errorf("its role is %+v", r)
+		t.Errorf("Role returned %+v", r)
 	}
 	list, err := admin.Members(t.Context())
 	if err != nil || len(list) != 1 || list[0].Endpoint != endpoint || list[0].ID != m.ID {
@@ -106,7 +106,7 @@ func TestAdminOfRealMember(t *testing.T) {
 			t.Fatalf("status %+v, %v", s, err)
 		}
 		if e := s.Members[0].Err; e == nil || !strings.Contains(e.Error(), dead+" did not respond like etcd: ") || !strings.HasSuffix(e.Error(), "connection refused") || !s.Members[0].ProcessEnded {
-			t.Errorf("the dead endpoint: %v", e)
+			t.Errorf("the error of the dead endpoint is %v", e)
 		}
 	})
 	t.Run("metrics on the client port", func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestAdminOfRealMember(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := admin.Status(t.Context()); err == nil {
-			t.Error("a closed connection answers")
+			t.Error("Status succeeded on a closed connection")
 		}
 	})
 }
@@ -151,22 +151,22 @@ func maintainAlone(t *testing.T, a store.Admin) {
 		t.Errorf("the members' hashes are %+v, %v", before, err)
 	}
 	if _, err := a.(*admin).requestHash(t.Context(), c, before[0].Endpoint, before[0].Revision+1); !errors.Is(err, store.ErrNotCaughtUp) {
-		t.Errorf("the hash at a revision that is not there yet: %v", err)
+		t.Errorf("hashing at a revision that does not exist yet returned: %v", err)
 	}
 	if revision, err := m.TrimHistory(t.Context(), 1000); err != nil || revision != 0 {
-		t.Errorf("without old revisions, compacted to %d, %v", revision, err)
+		t.Errorf("TrimHistory without enough old revisions compacted to revision %d, %v", revision, err)
 	}
 	if revision, err := m.TrimHistory(t.Context(), 5); err != nil || revision != before[0].Revision-5 {
-		t.Errorf("compacted to %d, %v, with %d present", revision, err, before[0].Revision)
+		t.Errorf("TrimHistory compacted to revision %d, %v; the current revision is %d", revision, err, before[0].Revision)
 	}
 	if again, err := m.TrimHistory(t.Context(), 5); err != nil || again != before[0].Revision-5 {
-		t.Errorf("compacted again to %d, %v", again, err)
+		t.Errorf("the second TrimHistory compacted to revision %d, %v", again, err)
 	}
 	if after, err := a.(store.Operator).Hash(t.Context()); err != nil || after[0].Compacted != before[0].Revision-5 || after[0].Revision != before[0].Revision {
 		t.Errorf("the members' hashes are %+v, %v", after, err)
 	}
 	if revision, err := m.Compact(t.Context()); err != nil || revision < 12 {
-		t.Errorf("compacted to %d, %v", revision, err)
+		t.Errorf("Compact compacted to revision %d, %v", revision, err)
 	}
 	if err := m.Defragment(t.Context()); err != nil {
 		t.Error(err)
@@ -176,10 +176,10 @@ func maintainAlone(t *testing.T, a store.Admin) {
 		t.Fatal(err)
 	}
 	if err := mover.MoveLeader(t.Context(), s.Leader().ID); err != nil {
-		t.Errorf("moving to the leader itself: %v", err)
+		t.Errorf("moving leadership to the current leader returned: %v", err)
 	}
 	if err := mover.MoveLeader(t.Context(), 42); err == nil || strings.Contains(err.Error(), "rpc error") {
-		t.Errorf("moving leadership to an unknown member: %v", err)
+		t.Errorf("moving leadership to an unknown member returned: %v", err)
 	}
 }
 
@@ -200,18 +200,18 @@ func TestSilentEndpointIsReportedWithinTheDialTimeout(t *testing.T) {
 	}
 	user := adminOf(t, store.Access{Endpoints: []string{l.Addr().String()}, DialTimeout: 50 * time.Millisecond, User: "u", Password: "p"})
 	if _, err := user.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot log in") {
-		t.Errorf("log in: %v", err)
+		t.Errorf("a login at a server that does not respond returned: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := admin.Status(ctx); err == nil || !strings.Contains(err.Error(), "cancelled") {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("Status with a cancelled context returned: %v", err)
 	}
 }
 
 func TestAdminNeedsAnEndpoint(t *testing.T) {
 	if _, err := New().Admin(store.Access{}); err == nil {
-		t.Error("no endpoint is enough")
+		t.Error("Admin accepted an access without endpoints")
 	}
 }
 

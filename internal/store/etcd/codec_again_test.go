@@ -25,13 +25,13 @@ func TestReplayedRequestDecodesAsRecordedCall(t *testing.T) {
 		}
 		got := &call.Call{Method: want.Method}
 		if !readRequest(&message.Reader{Redactor: &call.Redactor{}, Call: got}, want.Method, b) {
-			t.Fatalf("%+v is malformed: %x", want, b)
+			t.Fatalf("readRequest rejected the request of %+v: %x", want, b)
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("%x: %s", b, d)
 		}
 		if !(Store{}).CanReplay(got) {
-			t.Fatalf("%+v is not sent again", got)
+			t.Fatalf("CanReplay(%+v) is false", got)
 		}
 	}
 }

@@ -139,7 +139,7 @@ func TestImpossibleAnswers(t *testing.T) {
 		}
 	}
 	if e := answered(t, checkedTxn, &pb.TxnResponse{Header: etcd, Succeeded: true, Responses: []*pb.ResponseOp{resultPut()}}); e.Count != 1 {
-		t.Errorf("a transaction of one write counts %d", e.Count)
+		t.Errorf("a transaction with one write has the count %d", e.Count)
 	}
 }
 
@@ -181,10 +181,10 @@ func TestRepliesOfStandIns(t *testing.T) {
 	}
 	found := &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 9}, Kvs: []*mvccpb.KeyValue{{Key: []byte("k"), ModRevision: 9}}, Count: 1}
 	if e := answered(t, request(call.Read), found); e.Outcome != kv.OK || e.Version != -1 {
-		t.Errorf("read of a key without a version: %+v", e)
+		t.Errorf("a read of a key without a version returned %+v", e)
 	}
 	found.Kvs, found.Count = nil, 0
 	if e := answered(t, request(call.Read), found); e.Outcome != kv.OK || e.Version != 0 {
-		t.Errorf("read of no key: %+v", e)
+		t.Errorf("a read of a missing key returned %+v", e)
 	}
 }

@@ -99,7 +99,7 @@ func (w *wire) want(o kv.Outcome, op store.Op) store.Event {
 	w.t.Helper()
 	e := w.Want(o, op)
 	if !o.Failed() && (e.Member == 0 || e.Term == 0) {
-		w.t.Fatalf("%v: no member or term in %+v", op.Kind, e)
+		w.t.Fatalf("%v: the member or the term is missing in %+v", op.Kind, e)
 	}
 	return e
 }

@@ -152,13 +152,13 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		if err != nil {
-			t.Fatalf("the official library reads it: %v", err)
+			t.Fatalf("the codec rejected a response that the official library accepts: %v", err)
 		}
 		if usual, err := (proto.MarshalOptions{Deterministic: true}).Marshal(m); err != nil || !bytes.Equal(usual, body) {
 			return
 		}
 		if impossible := isImpossible(kind, m); impossible != (events[0].Outcome == kv.WrongResponse) {
-			t.Fatalf("an answer that etcd cannot send: %v, but the event is %+v", impossible, events[0])
+			t.Fatalf("the response is impossible for etcd: %v, but the event is %+v", impossible, events[0])
 		} else if impossible {
 			return
 		}

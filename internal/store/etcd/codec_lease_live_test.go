@@ -57,7 +57,7 @@ func TestLiveLeases(t *testing.T) {
 		}
 	}
 	if got := w.Codec.(*codec).conn.Open(); got != n {
-		t.Errorf("%d streams are open, want one for each of %d leases", got, n)
+		t.Errorf("%d streams are open, want one stream for each of %d leases", got, n)
 	}
 	left, err := l.client.TimeToLive(ctx, clientv3.LeaseID(ids[0]))
 	if least := ttl - 1 - int64(time.Since(asked).Seconds()); err != nil || left.TTL < least {
@@ -74,6 +74,6 @@ func TestLiveLeases(t *testing.T) {
 	}
 	e := w.Do(store.Op{Kind: kv.KeepAlive, Lease: ids[0]})
 	if e.Outcome != kv.BadRequest || !strings.Contains(string(e.Text), "lease not found") {
-		t.Fatalf("a lease that is gone: %+v (%s)", e, e.Text)
+		t.Fatalf("an operation on an expired lease returned %+v (%s)", e, e.Text)
 	}
 }

@@ -44,12 +44,12 @@ func TestLiveStreamIDsUsedUp(t *testing.T) {
 			}
 		}
 		if lost := w.Codec.Lost(nil); len(lost) != 0 {
-			t.Fatalf("lost %+v", lost)
+			t.Fatalf("operations are still open: %+v", lost)
 		}
 	}
 	r, err := l.client.Get(longTimeout(t), "", clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil || r.Count != total || r.Header.Revision != total+1 {
-		t.Errorf("%d keys at revision %d, want %d: %v", r.Count, r.Header.Revision, total, err)
+		t.Errorf("etcd has %d keys at revision %d, want %d keys: %v", r.Count, r.Header.Revision, total, err)
 	}
 }
 

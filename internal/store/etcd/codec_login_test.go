@@ -38,7 +38,7 @@ func (s *scripted) grant(id uint32, token string) {
 	s.t.Helper()
 	s.answer(id, &pb.AuthenticateResponse{Header: testHeader, Token: token})
 	if events := s.feed(); len(events) != 0 {
-		s.t.Fatalf("a login made events: %+v", events)
+		s.t.Fatalf("a login produced events: %+v", events)
 	}
 }
 
@@ -67,13 +67,13 @@ func TestOneLoginForAll(t *testing.T) {
 	call := wantLogin(t, conns[0])
 	for _, s := range conns[1:] {
 		if len(s.calls()) != 0 || s.c.Room() != 0 || s.c.Tick(2) != 2+pollWithoutToken {
-			t.Fatal("a second connection does not wait")
+			t.Fatal("the second connection does not wait for the first connection's login")
 		}
 	}
 	conns[0].grant(call.id, "token-1")
 	for _, s := range conns {
 		if s.c.Room() == 0 || s.c.Tick(3) != 3+pollWithToken {
-			t.Fatal("the new token is not used")
+			t.Fatal("the codec does not use the new token")
 		}
 		wantToken(t, s, "token-1")
 	}
@@ -90,7 +90,7 @@ func TestTokenIsRenewed(t *testing.T) {
 	early := renewAfter - 1
 	conns[1].c.Tick(early)
 	if len(conns[1].calls()) != 0 {
-		t.Fatal("renewed too early")
+		t.Fatal("the codec renewed the token too early")
 	}
 	conns[1].c.Tick(renewAfter)
 	call := wantLogin(t, conns[1])
@@ -101,7 +101,7 @@ func TestTokenIsRenewed(t *testing.T) {
 		wantToken(t, s, "token-2")
 		s.c.Tick(renewAfter + 10)
 		if len(s.calls()) != 0 {
-			t.Fatal("renewed twice")
+			t.Fatal("the codec renewed the token twice")
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestRejectedTokenIsReplaced(t *testing.T) {
 		t.Fatalf("event %+v", e)
 	}
 	if conns[0].c.Room() != 0 || conns[1].c.Room() != 0 {
-		t.Fatal("a rejected token is used")
+		t.Fatal("the codec uses a rejected token")
 	}
 	conns[0].grant(wantLogin(t, conns[0]).id, "token-2")
 	// A late rejection of the old token must not invalidate the new token.
@@ -138,20 +138,20 @@ func TestAnotherConnectionTakesOver(t *testing.T) {
 	}
 	wantLogin(t, conns[0])
 	if lost := conns[0].c.Lost(nil); len(lost) != 0 {
-		t.Fatalf("a lost login made events: %+v", lost)
+		t.Fatalf("a lost login produced events: %+v", lost)
 	}
 	conns[1].c.Tick(pollWithoutToken)
 	slow := wantLogin(t, conns[1])
 	conns[2].c.Tick(pollWithoutToken + claimTimeout - 1)
 	if len(conns[2].calls()) != 0 {
-		t.Fatal("two log in at once")
+		t.Fatal("two connections log in at the same time")
 	}
 	conns[2].c.Tick(pollWithoutToken + claimTimeout) // the first login is taking too long
 	wantLogin(t, conns[2])
 	conns[1].answer(slow.id, &pb.AuthenticateResponse{Token: "late"})
 	conns[1].feed()
 	if conns[1].c.Room() != 0 {
-		t.Fatal("an abandoned login succeeded")
+		t.Fatal("the codec uses the token of an abandoned login")
 	}
 }
 
@@ -174,7 +174,7 @@ func TestAuthenticationTurnedOff(t *testing.T) {
 	s.feed()
 	wantToken(t, s, "")
 	if s.c.Tick(int64(time.Hour)) != 0 || len(s.calls()) != 0 {
-		t.Error("renews what there is not")
+		t.Error("the codec renews a token although authentication is disabled")
 	}
 }
 
@@ -193,7 +193,7 @@ func TestLoginIsTriedAgain(t *testing.T) {
 			break
 		}
 		if s.c.Tick(now + retryAfter - 1); len(s.calls()) != 0 {
-			t.Fatal("tried again at once")
+			t.Fatal("the codec retried the login before the retry delay was over")
 		}
 		now += retryAfter
 		s.c.Tick(now)
@@ -210,7 +210,7 @@ func TestRefusesInvalidTokens(t *testing.T) {
 		s.feed()
 		s.answer(wantLogin(t, s).id, &pb.AuthenticateResponse{Token: token})
 		if _, err := s.tryFeed(); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("a token of %d bytes: %v", len(token), err)
+			t.Errorf("feeding a token of %d bytes returned: %v", len(token), err)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (l *live) checkAccounts(t *testing.T) {
 		sum += n
 	}
 	if sum != accounts*balance {
-		t.Errorf("the accounts hold %d, want %d", sum, accounts*balance)
+		t.Errorf("the sum of all accounts is %d, want %d", sum, accounts*balance)
 	}
 }
 
@@ -148,15 +148,15 @@ func TestLiveMutexSeparatesTransactions(t *testing.T) {
 		// release. A transaction that has to wait also looks for the key before its own, watches
 		// that key, and checks that the key was deleted.
 		if requests[i] <= ours*5 {
-			t.Errorf("locker %d: %d requests: no transaction waited", i, requests[i])
+			t.Errorf("locker %d made %d requests, so no transaction waited for its lock", i, requests[i])
 		}
 		c := k.w.Codec.(*codec)
 		if n := len(c.waits.watchers); n != 0 || c.stm.open != 0 || c.stm.releasing != 0 {
-			t.Errorf("locker %d: %d watchers are left, %d transactions open, %d being left", i, n, c.stm.open, c.stm.releasing)
+			t.Errorf("locker %d: at the end %d watchers and %d transactions are open, and %d transactions are being released", i, n, c.stm.open, c.stm.releasing)
 		}
 	}
 	if r, err := l.client.Get(longTimeout(t), lockedBy, clientv3.WithPrefix()); err != nil || r.Count != 0 {
-		t.Errorf("keys of locks are left: %v, %v", r, err)
+		t.Errorf("the keys of locks still exist: %v, %v", r, err)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestLiveMutexWaitsForItsTurn(t *testing.T) {
 	// release.
 	e := w.want(kv.OK, store.Op{Kind: kv.STM, STM: &store.STMOp{Lock: []byte(lockedBy), Locker: kv.LockClient, Lease: k.sessions[0], Pairs: []store.Pair{{Key: []byte("a"), Value: []byte("b")}}}})
 	if e.ExtraRequests != 3 {
-		t.Errorf("%d requests", e.ExtraRequests+1)
+		t.Errorf("the transaction took %d requests, want 4", e.ExtraRequests+1)
 	}
 }
 

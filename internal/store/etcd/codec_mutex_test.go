@@ -69,7 +69,7 @@ func TestMutexWhenWatchStreamEnds(t *testing.T) {
 			continue // the first transaction cancelled its watcher while the stream was still open
 		}
 		if call.id <= stream {
-			t.Errorf("stream %d was used again", call.id)
+			t.Errorf("the codec reused stream %d", call.id)
 		}
 		paths[call.path]++
 	}

@@ -70,7 +70,7 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 				e := w.want(kv.OK, op)
 				if e.Count != int64(len(r.Kvs)) || e.ExtraRequests != tc.requests || e.Revision != first.ModRevision ||
 					!bytes.Equal(e.Key, first.Key) || !bytes.Equal(e.Value, first.Value) {
-					t.Errorf("%v: %+v, want %d keys, %d more requests, and at first %v", level, e, len(r.Kvs), tc.requests, first)
+					t.Errorf("%v: got %+v, want %d keys, %d extra requests, and the first key %v", level, e, len(r.Kvs), tc.requests, first)
 				}
 				if tc.form.PageSize == 0 && !tc.form.Streamed {
 					op.Kind = kv.TxnGet
@@ -82,7 +82,7 @@ func TestLiveRangesInEveryForm(t *testing.T) {
 		})
 	}
 	if n := len(w.Codec.(*codec).scans.table); n != 1 {
-		t.Errorf("%d places were used for one range at a time", n)
+		t.Errorf("%d slots were used although only one range was open at a time", n)
 	}
 }
 
@@ -191,6 +191,6 @@ func TestLiveRangesTogether(t *testing.T) {
 		}
 	}
 	if left := w.Codec.Lost(nil); len(left) != 0 {
-		t.Errorf("still open: %+v", left)
+		t.Errorf("operations are still open at the end: %+v", left)
 	}
 }

@@ -51,7 +51,7 @@ func TestLiveMutualTLS(t *testing.T) {
 	storetest.Operations(t, f, a)
 	a.TLS.Certificates = nil
 	if e, err := storetest.Dial(t, New(), a).Try(storetest.Put("k", nil)); err == nil {
-		t.Errorf("without a certificate: %+v", e)
+		t.Errorf("a put without a client certificate succeeded: %+v", e)
 	}
 }
 
@@ -73,10 +73,10 @@ func TestLivePlainToTLS(t *testing.T) {
 		return // the server closed the connection without an error
 	}
 	if _, err = w.Codec.Feed(buf[:n], nil); err == nil || w.Codec.Room() != 0 {
-		t.Fatalf("the server said %q, and that was taken", buf[:n])
+		t.Fatalf("the codec accepted the server's response %q", buf[:n])
 	}
 	if !strings.Contains(err.Error(), "is this an etcd client port?") && !strings.Contains(err.Error(), "TLS") {
-		t.Errorf("the server said %q: %v", buf[:n], err)
+		t.Errorf("the server's response is %q, and the codec's error is %v", buf[:n], err)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestLiveWrongPassword(t *testing.T) {
 	w := dialWire(t, a, newCodecs(a))
 	for {
 		if w.Codec.Room() > 0 {
-			t.Fatal("room with a wrong password")
+			t.Fatal("the codec has room for an operation after a wrong password")
 		}
 		if _, err := w.Turn(nil); err != nil {
 			if want := "etcd refused user root: authentication failed, invalid user ID or password"; err.Error() != want {

@@ -102,7 +102,7 @@ func (s *scripted) call(path string, m proto.Message) *grpcCall {
 	s.t.Helper()
 	calls := s.calls()
 	if len(calls) != 1 || calls[0].path != path {
-		s.t.Fatalf("got %d calls, want one of %s", len(calls), path)
+		s.t.Fatalf("got %d calls, want one call of %s", len(calls), path)
 	}
 	s.must(proto.Unmarshal(calls[0].message, m))
 	return calls[0]
@@ -169,7 +169,7 @@ func (s *scripted) event(tag uint32) store.Event {
 	s.t.Helper()
 	events := s.feed()
 	if len(events) != 1 || events[0].Tag != tag || events[0].Type != store.OperationDone {
-		s.t.Fatalf("got %d events %+v, want one for %d", len(events), events, tag)
+		s.t.Fatalf("got %d events %+v, want one event for operation %d", len(events), events, tag)
 	}
 	return events[0]
 }

@@ -96,7 +96,7 @@ func TestRequestedCancellationIsNotTheStores(t *testing.T) {
 		}
 		events, err := c.Feed(onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, Canceled: true})), nil)
 		if err != nil || givenUp && len(events) > 0 || !givenUp && (len(events) != 1 || events[0].Type != store.OperationDone || events[0].Tag != 7) {
-			t.Errorf("given up: %v: %+v, %v", givenUp, events, err)
+			t.Errorf("operation cancelled: %v; the events are %+v, %v", givenUp, events, err)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func FuzzWatchReply(f *testing.F) {
 			return
 		}
 		if err != nil {
-			t.Fatalf("the official library reads it: %v", err)
+			t.Fatalf("the codec rejected a response that the official library accepts: %v", err)
 		}
 		want := wantWatch(r)
 		if len(events) != len(want) {

@@ -191,7 +191,7 @@ func TestEndsOfCalls(t *testing.T) {
 	s.refuse(7, "14", "")
 	events := s.feed()
 	if !s.c.Cancel(4) || s.c.Draining() {
-		t.Error("a cancelled operation's place is not free")
+		t.Error("Cancel did not free the slot of the cancelled operation")
 	}
 	events = append(events, s.c.Lost(nil)...)
 	want := []kv.Outcome{kv.Refused, kv.StoreError, kv.LeaderChanged, kv.StoreError, kv.NotSent}
@@ -215,7 +215,7 @@ func TestGoAwayIsNotSent(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if lost := s.c.Lost(nil); len(lost) != 1 || lost[0].Outcome != kv.ConnectionLost || lost[0].Tag != 1 {
-		t.Errorf("lost %+v", lost)
+		t.Errorf("the lost connection ended the operations %+v", lost)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestExplainsOtherServers(t *testing.T) {
 	} {
 		c := newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "127.0.0.1:80"})
 		if c.Room() != 0 {
-			t.Error("room before the server has spoken")
+			t.Error("the codec has room for an operation before the server's first frame")
 		}
 		if _, err := c.Feed([]byte(in), nil); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", in, err)

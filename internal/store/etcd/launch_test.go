@@ -49,10 +49,10 @@ func TestLaunchOfTheEmbeddedServer(t *testing.T) {
 	}
 	if c.Name != "m2" || c.Dir != p.DataDir || c.SnapshotCount != 77 || c.BackendBatchInterval != 7*time.Millisecond ||
 		!c.UnsafeNoFsync || c.QuotaBackendBytes != DefaultQuota || c.TickMs != 100 || c.ElectionMs != 1000 || !c.PreVote {
-		t.Errorf("etcd reads %+v", c)
+		t.Errorf("etcd read the configuration %+v", c)
 	}
 	if c.InitialCluster != "m1=http://127.5.6.7:2002,m2=http://127.5.6.7:2006" || c.ListenClientUrls[0].Host != p.Endpoint {
-		t.Errorf("etcd reads the cluster %s at %v", c.InitialCluster, c.ListenClientUrls)
+		t.Errorf("etcd's configuration has the initial cluster %s and the client URLs %v", c.InitialCluster, c.ListenClientUrls)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestLaunchOfAnotherBinary(t *testing.T) {
 		"--initial-cluster=m1=http://127.5.6.7:2002,m2=http://127.5.6.7:2006", "--initial-cluster-token=c1",
 	} {
 		if !slices.Contains(p.Args, want) {
-			t.Errorf("%s is not among %s", want, p.Args)
+			t.Errorf("the arguments lack %s: %s", want, p.Args)
 		}
 	}
 }

@@ -40,15 +40,15 @@ func TestLiveInterruptedGrantReturnsAllLeases(t *testing.T) {
 	ids, err := leaser.Grant(ctx, 100_000, 600*time.Second)
 	<-watched
 	if err == nil {
-		t.Fatal("the grant was not interrupted")
+		t.Fatal("Grant completed without an interruption")
 	}
 	if there := leases() - before; len(ids) == 0 || there != len(ids) {
-		t.Errorf("there are %d leases, and Grant returned %d", there, len(ids))
+		t.Errorf("etcd has %d new leases, and Grant returned %d", there, len(ids))
 	}
 	if err := leaser.Revoke(t.Context(), ids); err != nil {
 		t.Error(err)
 	}
 	if left := leases() - before; left != 0 {
-		t.Errorf("%d are left", left)
+		t.Errorf("%d leases still exist after the revocation", left)
 	}
 }

@@ -45,6 +45,6 @@ func TestPeersUseTLS(t *testing.T) {
 		t.Errorf("the flags are %s", flags)
 	}
 	if err := (&Settings{PeerTLS: true}).Check(); err == nil || err.Error() != "etcd's peer-tls requires tls: true, because a member uses the same certificate for clients and for other members" {
-		t.Errorf("without tls it says %v", err)
+		t.Errorf("Check of peer-tls without tls returned: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ backend-batch-interval: 50ms
 		"unsafe-no-fsync=true", "auto-compaction-retention=5m", "backend-batch-interval=50ms",
 	} {
 		if !slices.Contains(flags, want) {
-			t.Errorf("%s is not among %s", want, flags)
+			t.Errorf("the flags lack %s: %s", want, flags)
 		}
 	}
 	if len(flags) != 9 {

@@ -33,31 +33,31 @@ func TestSizing(t *testing.T) {
 	}
 	fill, text := said()
 	if fill.Limit != 1<<30 || !strings.Contains(text, "corresponds to a small cluster") || !strings.Contains(text, "above the recommended 0.5 to 1.5") || !strings.Contains(text, "(100 ms), and it is 1s, which is long enough.") {
-		t.Errorf("the limit is %g, and it says\n%s", fill.Limit, text)
+		t.Errorf("the limit is %g, and the advice is\n%s", fill.Limit, text)
 	}
 	before := fill.Used
 	l.Requests, l.Writes, l.RoundTrip, l.FsyncP99 = 5000, 5000, 250*time.Millisecond, 20*time.Millisecond
 	fill, text = said()
 	for _, want := range []string{"corresponds to a large cluster", "too short: set heartbeat-interval to about 250ms", "increase election-timeout to at least 2.5s", "exceeds the recommended maximum of 10 ms"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("it does not say %q:\n%s", want, text)
+			t.Errorf("the advice does not contain %q:\n%s", want, text)
 		}
 	}
 	if fill.Used <= before {
-		t.Errorf("more writes fill %g, and fewer %g", fill.Used, before)
+		t.Errorf("the store uses %g with more writes, but %g with fewer", fill.Used, before)
 	}
 	l.History, l.ValueSize, l.Settings, l.Members = time.Hour, 2<<20, nil, 1
 	fill, text = said()
 	for _, want := range []string{"compact it more often", "larger than 1.50 MiB", "xLarge"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("it does not say %q:\n%s", want, text)
+			t.Errorf("the advice does not contain %q:\n%s", want, text)
 		}
 	}
 	if fill.Limit != 2<<30 || strings.Contains(text, "heartbeat") {
-		t.Errorf("for an unknown cluster the limit is %g, and a single member has no heartbeats:\n%s", fill.Limit, text)
+		t.Errorf("the limit of an unknown cluster is %g, and the advice for a single member is\n%s", fill.Limit, text)
 	}
 	l.Settings = json.RawMessage("7")
 	if _, _, err := etcd.New().Size(l); err == nil {
-		t.Error("invalid settings are accepted")
+		t.Error("Size accepted invalid settings")
 	}
 }

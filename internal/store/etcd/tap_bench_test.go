@@ -123,7 +123,7 @@ func BenchmarkTap(b *testing.B) {
 	}
 	b.StopTimer()
 	if heard != n+calls {
-		b.Fatalf("%d calls of %d were understood", heard, n+calls)
+		b.Fatalf("%d of %d calls were decoded", heard, n+calls)
 	}
 	if err := w.Close(); err != nil {
 		b.Fatal(err)

@@ -220,7 +220,7 @@ func reads(t *testing.T, body string, got, want proto.Message) {
 		t.Fatalf("%s: %v", body, err)
 	}
 	if !proto.Equal(got, want) {
-		t.Fatalf("%s: is %v, not %v", body, got, want)
+		t.Fatalf("the request body %s decodes to %v, want %v", body, got, want)
 	}
 }
 
@@ -376,7 +376,7 @@ func FuzzWatch(f *testing.F) {
 				case e.Type == store.WatchEnded:
 					over++
 				case done != 1 || over != 0 || e.Watcher != 5:
-					t.Fatalf("%+v when %d were created and %d had ended", e, done, over)
+					t.Fatalf("unexpected event %+v after %d watchers were created and %d ended", e, done, over)
 				}
 			}
 		}
@@ -387,7 +387,7 @@ func FuzzWatch(f *testing.F) {
 			take(events)
 		}
 		if take(c.Lost(nil)); done != 1 || over > 1 {
-			t.Fatalf("%d were created, %d ended", done, over)
+			t.Fatalf("%d watchers were created, and %d ended", done, over)
 		}
 	})
 }

@@ -41,13 +41,13 @@ func TestPausedEtcdMemberDoesNotMakeOtherProxiesFail(t *testing.T) {
 		t.Fatalf("the status is %+v, %v", status, err)
 	}
 	if m := status.Members[1]; m.Err != nil || m.Endpoint != lives {
-		t.Errorf("the proxy that answers is %+v", m)
+		t.Errorf("the status of the working proxy is %+v", m)
 	}
 	if m := status.Members[0]; m.Err == nil || m.Endpoint != still || !strings.Contains(m.Err.Error(), "the etcd member behind proxy at "+still) {
-		t.Errorf("the proxy whose etcd stands still is %+v", m)
+		t.Errorf("the status of the proxy with a hung etcd member is %+v", m)
 	}
 	// The errors of the proxy and of its etcd member must both be reported.
 	if m := status.Members[2]; m.Err == nil || !strings.Contains(m.Err.Error(), "it is gone") || !strings.Contains(m.Err.Error(), "the etcd member behind") {
-		t.Errorf("the proxy that is gone is %+v", m)
+		t.Errorf("the status of the proxy that is gone is %+v", m)
 	}
 }

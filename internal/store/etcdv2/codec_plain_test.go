@@ -12,7 +12,7 @@ import (
 func FuzzPlain(f *testing.F) {
 	const usual = `{"action":"get","node":{"key":"/b/c","value":"v","modifiedIndex":12,"createdIndex":7}}`
 	if _, ok := parsePlain([]byte(usual + "\n")); !ok {
-		f.Error("the usual form is not taken")
+		f.Error("parsePlain rejected the usual form")
 	}
 	f.Add(usual)
 	for _, change := range [][2]string{
@@ -30,7 +30,7 @@ func FuzzPlain(f *testing.F) {
 		slow, ok := newCodec(store.ConnectionInfo{Endpoint: "h:1"}, "", "").parseOne([]byte(in))
 		if !ok || !bytes.Equal(quick.key, slow.key) || !bytes.Equal(quick.value, slow.value) ||
 			quick.modified != slow.modified || slow.folder {
-			t.Errorf("%q is %+v, but the scanner says %+v, %v", in, quick, slow, ok)
+			t.Errorf("parsePlain read %q as %+v, but the scanner read it as %+v, %v", in, quick, slow, ok)
 		}
 	})
 }

@@ -35,7 +35,7 @@ func TestLaunch(t *testing.T) {
 		"--snapshot-count=77", "--unsafe-no-fsync=true", "--pre-vote=false", "--log-level=warn",
 	} {
 		if !slices.Contains(p.Args, want) {
-			t.Errorf("%s is not among %s", want, p.Args)
+			t.Errorf("the arguments lack %s: %s", want, p.Args)
 		}
 	}
 }

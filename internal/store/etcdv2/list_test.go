@@ -106,7 +106,7 @@ func TestPagesAreRemoved(t *testing.T) {
 		a := &admin{access: store.Access{Endpoints: []string{server.Listener.Addr().String()}}, client: server.Client(), timeout: store.Access{}.Timeout()}
 		n, err := a.DeletePrefix(t.Context(), []byte("f/a"))
 		if removes && (n != 25 || err != nil) || !removes && (err == nil || len(err.Error()) > 1000 || !strings.Contains(err.Error(), "still exists")) {
-			t.Errorf("removes: %v: %d removed, %v", removes, n, err)
+			t.Errorf("the server removes keys: %v; DeletePrefix returned %d, %v", removes, n, err)
 		}
 		server.Close()
 	}

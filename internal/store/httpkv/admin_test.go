@@ -46,7 +46,7 @@ func TestSecretsStayWithTheirServer(t *testing.T) {
 		server.Close()
 	}
 	if asked != 0 {
-		t.Errorf("the other server was asked %d times", asked)
+		t.Errorf("the other server received %d requests", asked)
 	}
 }
 
@@ -107,10 +107,10 @@ func TestAnswersAreBounded(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 	if b, err := get(t, server.URL+"/gzip"); len(b) != small.Len() || err != nil {
-		t.Errorf("%d bytes of a compressed answer of %d, %v", len(b), small.Len(), err)
+		t.Errorf("got %d bytes of a compressed response of %d bytes, %v", len(b), small.Len(), err)
 	}
 	if _, err := get(t, server.URL+"/header"); err == nil {
-		t.Error("an endless header is taken")
+		t.Error("an endless header was accepted")
 	}
 }
 
@@ -132,7 +132,7 @@ func TestTooManyRequestsIsRepeated(t *testing.T) {
 	defer c.CloseIdleConnections()
 	answer, err := c.Post(server.URL, "", strings.NewReader("one"))
 	if err != nil || answer.StatusCode != http.StatusOK || asked.Load() != 3 {
-		t.Errorf("%v, %v, asked %d times", answer, err, asked.Load())
+		t.Errorf("the response is %v, %v after %d requests, want 3 requests", answer, err, asked.Load())
 	}
 	if err == nil {
 		_ = answer.Body.Close()

@@ -65,7 +65,7 @@ func TestLost(t *testing.T) {
 	c := newEcho()
 	c.checkRequest(cas)
 	if e := c.Lost(nil); len(e) != 1 || e[0].Tag != 5 || e[0].Outcome != kv.NotSent {
-		t.Errorf("while it reads: %+v", e)
+		t.Errorf("a connection lost during the read returned the events %+v", e)
 	}
 	c = newEcho()
 	c.checkRequest(cas)
@@ -74,7 +74,7 @@ func TestLost(t *testing.T) {
 	}
 	c.Wrote(len(c.Out()))
 	if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.ConnectionLost || e[0].ExtraRequests != 1 {
-		t.Errorf("while it writes: %+v", e)
+		t.Errorf("a connection lost during the write returned the events %+v", e)
 	}
 	c = newEcho()
 	c.checkRequest(get)
@@ -87,13 +87,13 @@ func TestLost(t *testing.T) {
 		t.Error(err)
 	}
 	if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.OK || string(e[0].Value) != "val" {
-		t.Errorf("an answer that ends with the connection: %+v", e)
+		t.Errorf("a response that ends with the connection returned the events %+v", e)
 	}
 	c = newEcho()
 	c.Submit(&get)
 	c.Wrote(5)
 	if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent || !c.Draining() {
-		t.Errorf("part of a request: %+v", e)
+		t.Errorf("a connection lost during a request returned the events %+v", e)
 	}
 	if e := newEcho().Lost(nil); len(e) != 0 {
 		t.Errorf("%+v", e)
@@ -105,14 +105,14 @@ func TestLost(t *testing.T) {
 		c.checkRequest(cas)
 		e, err := c.Feed([]byte("HTTP/1.1 "+status+" X\r\nContent-Length: 0\r\n\r\n"), nil)
 		if err != nil || len(e) != 1 || e[0].Outcome != want || len(e[0].Text) == 0 || c.Room() != 1 {
-			t.Errorf("a read that fails with status %s: %+v %v", status, e, err)
+			t.Errorf("a read that failed with status %s returned the events %+v %v", status, e, err)
 		}
 	}
 	c = newEcho()
 	c.checkRequest(cas)
 	e, err := c.Feed([]byte(strings.Replace(answer, "\r\n", "\r\nConnection: close\r\n", 1)), nil)
 	if err != nil || len(e) != 1 || e[0].Outcome != kv.NotSent || len(e[0].Text) == 0 {
-		t.Errorf("the server closes: %+v %v", e, err)
+		t.Errorf("after the server closed the connection, the events are %+v %v", e, err)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestRefused(t *testing.T) {
 		}
 		if c.checkRequest(store.Op{Kind: k, Range: &store.RangeOp{}, Revision: -1}); want.Failed() {
 			if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent {
-				t.Errorf("%v lost: %+v", k, e)
+				t.Errorf("the lost %v returned the events %+v", k, e)
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func TestLate(t *testing.T) {
 	op := store.Op{Tag: 7, Kind: kv.CAS, Revision: -1}
 	c.Submit(&op)
 	if !c.Cancel(7) || c.Room() != 1 {
-		t.Error("an operation that was not written is not cancelled")
+		t.Error("Cancel did not remove an operation that was not written yet")
 	}
 	c.checkRequest(op)
 	if c.Cancel(7) || c.Room() != 0 {

@@ -59,11 +59,11 @@ func TestReads(t *testing.T) {
 		a, _ := json.Marshal(got)
 		b, _ := json.Marshal(theirs)
 		if string(a) != string(b) || !s.End() || want != "" {
-			t.Errorf("%s: read %s, encoding/json %s, end %v", in, a, b, s.End())
+			t.Errorf("%s: the scanner read %s, encoding/json read %s, and End returned %v", in, a, b, s.End())
 		}
 		s = NewJSONScanner([]byte(in))
 		if s.Skip(); !s.End() {
-			t.Errorf("%s is not skipped", in)
+			t.Errorf("the scanner could not skip %s", in)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestRefuses(t *testing.T) {
 		s := NewJSONScanner([]byte(in))
 		_, _ = read(&s, nil)
 		if s.End() {
-			t.Errorf("%q was taken", in)
+			t.Errorf("the scanner accepted %q", in)
 		}
 	}
 	deep := make([]byte, maxDepth+1)
@@ -85,7 +85,7 @@ func TestRefuses(t *testing.T) {
 	}
 	s := NewJSONScanner(deep)
 	if s.Skip(); s.OK() {
-		t.Error("endless nesting was taken")
+		t.Error("endless nesting was accepted")
 	}
 }
 
@@ -104,7 +104,7 @@ func FuzzReads(f *testing.F) {
 			return
 		}
 		if !skipped.End() {
-			t.Fatalf("%q is read and not skipped", in)
+			t.Fatalf("the scanner can read %q but cannot skip it", in)
 		}
 		var theirs any
 		if json.Unmarshal(in, &theirs) != nil {
@@ -113,7 +113,7 @@ func FuzzReads(f *testing.F) {
 		a, _ := json.Marshal(got)
 		b, _ := json.Marshal(theirs)
 		if string(a) != string(b) {
-			t.Fatalf("%q: read %s, encoding/json %s", in, a, b)
+			t.Fatalf("%q: the scanner read %s, and encoding/json read %s", in, a, b)
 		}
 	})
 }

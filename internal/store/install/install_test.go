@@ -51,7 +51,7 @@ func TestGoModule(t *testing.T) {
 	c := Cache{Dir: filepath.Join(t.TempDir(), "servers")}
 	source := tiny()
 	if path, ok, err := c.Installed(source); ok || err != nil {
-		t.Fatalf("before: %q %v %v", path, ok, err)
+		t.Fatalf("before the installation, Installed returned %q %v %v", path, ok, err)
 	}
 	var reported steps
 	path, err := c.Ensure(t.Context(), source, reported.add)
@@ -62,10 +62,10 @@ func TestGoModule(t *testing.T) {
 		t.Errorf("path %s, not %s", path, want)
 	}
 	if got := strings.Join(reported, ", "); got != "fetching modules, compiling, checking" {
-		t.Errorf("told %s", got)
+		t.Errorf("the reported steps are %s", got)
 	}
 	if out, err := exec.Command(path).CombinedOutput(); err != nil || string(out) != "tiny-1.2.3\n" {
-		t.Errorf("it says %q, %v", out, err)
+		t.Errorf("the installed program printed %q, %v", out, err)
 	}
 	checkDirContents(t, c.Dir, ".tiny-1.2.3.lock", "tiny-1.2.3")
 	checkDirContents(t, filepath.Join(c.Dir, "tiny-1.2.3"), "manifest.json", "tiny")
@@ -73,11 +73,11 @@ func TestGoModule(t *testing.T) {
 	reported = nil
 	again, err := c.Ensure(t.Context(), source, reported.add)
 	if err != nil || again != path || len(reported) != 0 {
-		t.Errorf("again: %q %v %v", again, err, reported)
+		t.Errorf("the second installation returned %q %v and reported %v", again, err, reported)
 	}
 	source.LDFlags = "-s"
 	if _, ok, err := c.Installed(source); ok || err != nil {
-		t.Errorf("another description: %v %v", ok, err)
+		t.Errorf("Installed accepted a different description: %v %v", ok, err)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestDamagedServerIsFoundAndBuiltAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok, err := c.Installed(source); ok || err != nil {
-		t.Errorf("a manifest of another version of the program: %v %v", ok, err)
+		t.Errorf("Installed accepted a manifest of another version of the program: %v %v", ok, err)
 	}
 }
 
@@ -142,10 +142,10 @@ func TestBuildThatFails(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if err != nil && strings.Contains(err.Error(), "\n") {
-				t.Errorf("more than one line: %v", err)
+				t.Errorf("the error has more than one line: %v", err)
 			}
 			if built, _ := filepath.Glob(filepath.Join(c.Dir, "*tiny-1.2.3*", "*")); len(built) > 0 {
-				t.Errorf("it left %s", built)
+				t.Errorf("the failed installation left %s", built)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestMissingTools(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := Executable("/bin/true", source); err == nil || err.Error() != "tiny needs Java 11 or newer" {
-		t.Errorf("to run: %v", err)
+		t.Errorf("Executable without the required Java returned: %v", err)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestExecutable(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	source := tiny()
 	if path, err := Executable("/opt/tiny", source); err != nil || path != "/opt/tiny" {
-		t.Errorf("given: %q %v", path, err)
+		t.Errorf("Executable with a given path returned %q %v", path, err)
 	}
 	_, err := Executable("", source)
 	if err == nil || err.Error() != "tiny's server is not installed: run quorumbench stores install tiny" {
@@ -216,7 +216,7 @@ func ensure(t *testing.T, c Cache, source store.ServerSource) {
 		t.Fatal(err)
 	}
 	if got, ok, err := c.Installed(source); err != nil || !ok || got != path {
-		t.Fatalf("installed: %q %v %v", got, ok, err)
+		t.Fatalf("after the installation, Installed returned %q %v %v", got, ok, err)
 	}
 }
 
@@ -232,7 +232,7 @@ func checkDirContents(t *testing.T, dir string, want ...string) {
 		got = append(got, e.Name())
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s holds %q, not %q", dir, got, want)
+		t.Errorf("%s contains %q, want %q", dir, got, want)
 	}
 }
 

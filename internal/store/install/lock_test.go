@@ -93,7 +93,7 @@ func TestConcurrentInstallsBuildOnce(t *testing.T) {
 		case step := <-started:
 			got = append(got, step)
 		case r := <-results:
-			t.Fatalf("it ended before it was released: %+v", r)
+			t.Fatalf("an installation ended before the first one was released: %+v", r)
 		case <-time.After(patience):
 			t.Fatalf("after %v these steps were reported: %q", patience, got)
 		}
@@ -102,7 +102,7 @@ func TestConcurrentInstallsBuildOnce(t *testing.T) {
 		got[0], got[1] = got[1], got[0]
 	}
 	if got[0] != "fetching jars" || !strings.HasPrefix(got[1], "waiting for another process") {
-		t.Errorf("told %q", got)
+		t.Errorf("the reported steps are %q", got)
 	}
 	release(t)
 	for range 2 {
@@ -111,7 +111,7 @@ func TestConcurrentInstallsBuildOnce(t *testing.T) {
 		}
 	}
 	if runs := runs(t); len(runs) != 1 {
-		t.Errorf("built %d times", len(runs))
+		t.Errorf("the program was built %d times, want once", len(runs))
 	}
 }
 
@@ -128,7 +128,7 @@ func release(t *testing.T) {
 			break
 		}
 		if !errors.Is(err, syscall.ENXIO) || time.Now().After(until) {
-			t.Fatalf("mvn does not read: %v", err)
+			t.Fatalf("mvn did not open its pipe for reading: %v", err)
 		}
 	}
 	if _, err := pipe.WriteString("jar\n"); err != nil {
@@ -178,7 +178,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("the tool lives on: %v", err)
+		t.Errorf("the tool is still running: %v", err)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestLockOfAnotherProcess(t *testing.T) {
 		}
 	})
 	if err != nil || !waited {
-		t.Fatalf("waited %v, %v", waited, err)
+		t.Fatalf("lock waited for the holder: %v, %v", waited, err)
 	}
 	unlock()
 	_ = holder.Wait() // ignore the error: the test killed the process
@@ -237,7 +237,7 @@ func TestMavenReportsEachJar(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(reported) != 3 || reported[1].Detail != "1: a-2.0.jar" {
-		t.Errorf("told %+v", reported)
+		t.Errorf("the reported steps are %+v", reported)
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 func TestEventRules(t *testing.T) {
 	s := parse(t, "watch=lose every 4; watch=duplicate every 6; watch=reorder every 10; watch=5ms every 7; watch=invent every 11")
 	if !s.Immediate() {
-		t.Error("faults of events delay no operation")
+		t.Error("a script with faults for events only is not immediate for operations")
 	}
 	for n, want := range map[uint64]EventFault{1: NoFault, 4: Lose, 6: Duplicate, 7: Postpone, 10: Reorder, 11: Invent, 12: Lose, 14: Postpone, 30: Duplicate} {
 		if got, by := s.DecideEvent(n); got != want || (by == 5*time.Millisecond) != (want == Postpone) {
-			t.Errorf("event %d: %v late by %v, want %v", n, got, by, want)
+			t.Errorf("event %d: DecideEvent returned %v late by %v, want %v", n, got, by, want)
 		}
 	}
 	for text, want := range map[string]string{

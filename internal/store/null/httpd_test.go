@@ -152,7 +152,7 @@ func TestScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the connection goes on: %d %v", n, err)
+		t.Errorf("the server did not close the connection: read %d bytes, %v", n, err)
 	}
 	c = dial(t, start(t, "never every 1"))
 	if _, err := c.Write([]byte(get)); err != nil {
@@ -161,7 +161,7 @@ func TestScript(t *testing.T) {
 	_ = c.SetReadDeadline(time.Now().Add(30 * time.Millisecond))
 	var timeout net.Error
 	if _, err := c.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
-		t.Errorf("an answer that should never come: %v", err)
+		t.Errorf("the read of a response that the server never sends returned: %v", err)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestDelayIsKept(t *testing.T) {
 	began := time.Now()
 	talk(t, c, "GET / HTTP/1.1\r\n\r\n", 1)
 	if took := time.Since(began); took < 20*time.Millisecond {
-		t.Errorf("answered after %v", took)
+		t.Errorf("the response arrived after only %v", took)
 	}
 }
 

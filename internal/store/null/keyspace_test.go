@@ -31,7 +31,7 @@ func TestSpaceIsASortedMap(t *testing.T) {
 				e := s.Entry([]byte(key))
 				e.Set([]byte(key), s.NextRevision())
 				if want[key]++; e.Version != want[key] || e.Changed != s.Revision() || e.Created > e.Changed {
-					t.Fatalf("%+v is the write %d", e, want[key])
+					t.Fatalf("the entry after the put is %+v, want version %d", e, want[key])
 				}
 			case 3, 4:
 				if e := s.Get([]byte(key)); (e != nil) != (want[key] > 0) {
@@ -48,7 +48,7 @@ func TestSpaceIsASortedMap(t *testing.T) {
 				keys := slices.Sorted(maps.Keys(want))
 				keys = slices.DeleteFunc(keys, func(k string) bool { return k < from || end != "" && k >= end })
 				if got := names(s.Interval([]byte(from), []byte(end))); !slices.Equal(got, keys) {
-					t.Fatalf("from %q to %q there is %q, want %q", from, end, got, keys)
+					t.Fatalf("Interval(%q, %q) returned %q, want %q", from, end, got, keys)
 				}
 			case 6:
 				keys := slices.Sorted(maps.Keys(want))
@@ -81,7 +81,7 @@ func TestPutAndDelete(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	if !s.Delete([]byte("b")) || s.Delete([]byte("b")) || s.Get([]byte("b")) != nil || s.Revision() != 7 {
-		t.Error("a key is not removed, or twice")
+		t.Error("Delete did not remove the key exactly once")
 	}
 }
 
@@ -95,7 +95,7 @@ func TestRemovedKeysAreNotKept(t *testing.T) {
 		s.Remove(e)
 	}
 	if n := len(s.shards[0].added); n > maxStaleAdded+2 {
-		t.Errorf("%d entries of no key are kept", n)
+		t.Errorf("the index keeps %d entries of deleted keys", n)
 	}
 }
 

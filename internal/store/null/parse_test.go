@@ -126,7 +126,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if at := s.Decide(1, 1, time.Second).At; at < time.Second {
-			t.Errorf("%q answers %s before the arrival", text, time.Second-at)
+			t.Errorf("with the script %q, the response is due %s before the arrival", text, time.Second-at)
 		}
 		s.DecideEvent(1)
 	})

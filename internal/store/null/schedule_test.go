@@ -39,17 +39,17 @@ func TestOrder(t *testing.T) {
 		}
 		var ok bool
 		if batch, ok = s.Next(batch[:0]); !ok || len(batch) > most {
-			t.Fatalf("%d at once, %v", len(batch), ok)
+			t.Fatalf("Next returned %d entries at once, %v", len(batch), ok)
 		}
 		for _, i := range batch {
 			if due[i] > clock.Now() {
-				t.Fatalf("%d is due at %d and came at %d", i, due[i], clock.Now())
+				t.Fatalf("entry %d was due at %d but was returned at %d", i, due[i], clock.Now())
 			}
 		}
 		got = append(got, batch...)
 	}
 	if !slices.Equal(got, want) {
-		t.Error("the order is another")
+		t.Error("the entries were returned in another order")
 	}
 }
 
@@ -102,7 +102,7 @@ func TestWaitingNextReturns(t *testing.T) {
 		}
 		s.Stop()
 		if next, more := woken(); more {
-			t.Errorf("%s: %q after the end", name, next)
+			t.Errorf("%s: Next returned %q after the end", name, next)
 		}
 	}
 }

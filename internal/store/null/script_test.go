@@ -31,7 +31,7 @@ func TestStallArithmetic(t *testing.T) {
 		if waits[i] > 0 {
 			stalled++
 			if want := 5*time.Second - arrival; waits[i] != want {
-				t.Fatalf("operation at %s waits %s, want %s", arrival, waits[i], want)
+				t.Fatalf("an operation that arrives at %s waits %s, want %s", arrival, waits[i], want)
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func TestStallDelaysDueResponses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if at := parse(t, c.text).Decide(1, 1, c.arrival).At; at != c.at {
-				t.Errorf("answered at %s, want %s", at, c.at)
+				t.Errorf("the response is due at %s, want %s", at, c.at)
 			}
 		})
 	}
@@ -129,12 +129,12 @@ func TestDecisionsDoNotDependOnTheOrderOfCalls(t *testing.T) {
 	}
 	for n := uint64(2000); n >= 1; n-- {
 		if got := b.Decide(n, 1, arrival(n)); got != forward[n-1] {
-			t.Fatalf("operation %d: %+v and %+v", n, got, forward[n-1])
+			t.Fatalf("operation %d: Decide returned %+v, but in the other order of calls %+v", n, got, forward[n-1])
 		}
 	}
 	other := parse(t, "seed=6; delay=exponential(3ms)")
 	if other.Decide(1, 1, 0) == parse(t, "seed=5; delay=exponential(3ms)").Decide(1, 1, 0) {
-		t.Error("the seed changes nothing")
+		t.Error("two seeds give the same decision")
 	}
 }
 
@@ -166,7 +166,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	s := parse(t, "delay=uniform(1ms,2ms); stall=1s@4s; error=unavailable every 100")
 	var n uint64
 	if allocs := testing.AllocsPerRun(1000, func() { n++; s.Decide(n, 1, time.Duration(n)) }); allocs != 0 {
-		t.Errorf("%v allocations for a decision", allocs)
+		t.Errorf("one decision makes %v allocations", allocs)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestDelayOnAMember(t *testing.T) {
 				want = 50
 			}
 			if got := s.Decide(n, member, time.Second).At; member > 0 && got != time.Second+want*time.Millisecond {
-				t.Errorf("operation %d at member %d is answered at %v", n, member, got)
+				t.Errorf("operation %d at member %d gets its response at %v", n, member, got)
 			}
 		}
 	}

@@ -103,7 +103,7 @@ func TestDue(t *testing.T) {
 	clock.Advance(999)
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
 	if n, err := c.Read(make([]byte, 9)); n > 0 || err == nil {
-		t.Fatalf("%d bytes before their time, %v", n, err)
+		t.Fatalf("read %d bytes before the response was due, %v", n, err)
 	}
 	_ = c.SetReadDeadline(time.Now().Add(patience))
 	clock.Advance(1)
@@ -144,10 +144,10 @@ func TestModes(t *testing.T) {
 		t.Errorf("%q", page)
 	}
 	if one, two := read("mode=garbage; seed=1", garbageSize), read("mode=garbage; seed=1; chunk=1000", garbageSize); !bytes.Equal(one, two) {
-		t.Error("the same seed gives other garbage")
+		t.Error("servers with the same seed sent different garbage")
 	}
 	if one, two := read("mode=garbage; seed=1", 8), read("mode=garbage; seed=2", 8); bytes.Equal(one, two) {
-		t.Error("another seed gives the same garbage")
+		t.Error("servers with different seeds sent the same garbage")
 	}
 }
 

@@ -30,7 +30,7 @@ func TestHostRulesHaveSources(t *testing.T) {
 		}
 	}
 	if !slices.Equal(names, []string{"etcd", "zookeeper", "consul", "k3s"}) {
-		t.Errorf("the stores with rules are %q", names)
+		t.Errorf("the stores with host rules are %q", names)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestMuteMemberDelaysNoOther(t *testing.T) {
 			silent := make(chan store.Member, 1)
 			go func() { silent <- admin.Role(waiting, 0) }()
 			if m := admin.Role(t.Context(), 1); m.Err != nil {
-				t.Errorf("next to the mute member the other member is %+v", m)
+				t.Errorf("with a mute member in the cluster, the role of the other member is %+v", m)
 			}
 			select {
 			case m := <-silent:

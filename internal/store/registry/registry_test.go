@@ -31,7 +31,7 @@ func TestStoresAgreeWithTheirCapabilities(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range All() {
 		if s.Name() == "" || seen[s.Name()] {
-			t.Errorf("the name %q is empty or taken", s.Name())
+			t.Errorf("the store's name %q is empty or not unique", s.Name())
 		}
 		seen[s.Name()] = true
 		t.Run(s.Name(), func(t *testing.T) { storetest.CheckCapabilities(t, s) })
@@ -41,7 +41,7 @@ func TestStoresAgreeWithTheirCapabilities(t *testing.T) {
 func TestCatalog(t *testing.T) {
 	var c Catalog
 	if got := strings.Join(c.Stores(), ","); got != "etcd,etcdv2,zookeeper,consul,zetcd,cetcd,etcd-gateway" {
-		t.Errorf("stores %s", got)
+		t.Errorf("the stores are %s", got)
 	}
 	for _, ok := range []struct {
 		k kv.Kind
@@ -70,7 +70,7 @@ func TestCatalog(t *testing.T) {
 		}
 	}
 	if c.Capabilities("etcd").MaxInFlight != 0 || c.Capabilities("consul").MaxInFlight != 1 {
-		t.Error("in flight")
+		t.Error("the capabilities have a wrong limit of operations in flight")
 	}
 	settings, err := c.Settings("etcd", nil)
 	if err != nil {
@@ -80,6 +80,6 @@ func TestCatalog(t *testing.T) {
 		t.Errorf("settings %s, %v", b, err)
 	}
 	if _, err := c.Settings("redis", nil); err == nil {
-		t.Error("settings of no store")
+		t.Error("Settings accepted an unknown store")
 	}
 }

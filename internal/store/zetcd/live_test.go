@@ -39,20 +39,20 @@ func TestLive(t *testing.T) {
 	c := proxied.Start(t, New(), servers.InstalledServer(t, New()), 1)
 	w := storetest.Dial(t, New(), c.Access)
 	if e := w.Want(kv.OK, storetest.Put("k", nil)); e.ExtraRequests == 0 {
-		t.Error("a put of a key that is not there took one request")
+		t.Error("a put of a missing key took only one request")
 	}
 	pairs := []store.Pair{{Key: []byte("t1"), Value: []byte("v1")}, {Key: []byte("t2"), Value: []byte("v2")}}
 	e, err := storetest.Dial(t, New(), c.Access).Try(storetest.Txn(pairs...))
 	if err != nil || e.Outcome != kv.StoreError || e.Outcome.Definite() {
-		t.Errorf("a multi of keys that are not there: %v %s, %v", e.Outcome, e.Text, err)
+		t.Errorf("a multi on missing keys returned %v %s, %v", e.Outcome, e.Text, err)
 	}
 	w.Want(kv.OK, storetest.Put("t1", nil))
 	same := []store.Pair{{Key: []byte("t1"), Value: []byte("first")}, {Key: []byte("t1"), Value: []byte("second")}}
 	if e := w.Want(kv.OK, storetest.Txn(same...)); e.Count != 2 {
-		t.Errorf("%d keys written, of one key twice", e.Count)
+		t.Errorf("a transaction that writes one key twice has the count %d, want 2", e.Count)
 	}
 	if e := w.Want(kv.OK, storetest.Get("t1", kv.Linearizable)); string(e.Value) != "second" {
-		t.Errorf("it is %q", e.Value)
+		t.Errorf("the value of the key that was written twice is %q", e.Value)
 	}
 	// List the children of the root. The root's Stat counts one child too many.
 	for _, key := range []string{"top003", "top004", "top005"} {
@@ -61,7 +61,7 @@ func TestLive(t *testing.T) {
 	for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
 		e := w.Want(kv.OK, storetest.Range(kv.Range, "top003", "top005", level, store.RangeOp{}))
 		if e.Count != 2 {
-			t.Errorf("%v: %d keys, not 2", level, e.Count)
+			t.Errorf("%v: the range has %d keys, want 2", level, e.Count)
 		}
 	}
 	statusOf(t, c)
@@ -84,12 +84,12 @@ func statusOf(t *testing.T, c *proxied.Cluster) {
 		t.Fatal(err)
 	}
 	defer func() { _ = admin.Close() }()
-	settle.Eventually(t, "the proxy answers a stranger, and does not close the connection because its etcd is late", func() bool {
+	settle.Eventually(t, "the proxy responds without backends, and keeps the connection although its etcd is late", func() bool {
 		status, err = admin.Status(t.Context())
 		return err == nil
 	})
 	if status.Members[0].Role != kv.UnknownRole || status.Leader() != nil {
-		t.Errorf("status of a stranger %+v", status)
+		t.Errorf("without backends in the access, the status is %+v", status)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestLiveWithoutQuorum(t *testing.T) {
 	w.SetTimeLimit(noQuorum)
 	e, err := w.Try(store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Linearizable})
 	if !e.Outcome.Failed() {
-		t.Errorf("a linearizable read without a quorum: %v, %v", e.Outcome, err)
+		t.Errorf("a linearizable read without a quorum returned %v, %v", e.Outcome, err)
 	}
 	status, err := c.Admin.Status(t.Context())
 	if err != nil || status.Members[1].Err == nil || !strings.Contains(status.Members[1].Err.Error(), "the etcd member behind zetcd") {
@@ -117,6 +117,6 @@ func TestLiveWithoutQuorum(t *testing.T) {
 	}
 	other.SetTimeLimit(noQuorum)
 	if e, err := other.Try(store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("w")}); !e.Outcome.Failed() || e.Outcome.Definite() {
-		t.Errorf("a put without a quorum: %v, %v", e.Outcome, err)
+		t.Errorf("a put without a quorum returned %v, %v", e.Outcome, err)
 	}
 }

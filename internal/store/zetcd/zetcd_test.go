@@ -22,7 +22,7 @@ func TestCapabilities(t *testing.T) {
 	own, model := New().Capabilities(), zookeeper.New().Capabilities()
 	for c, is := range own.Reads {
 		if is == model.Reads[c] || !strings.Contains(is, "etcd") {
-			t.Errorf("%v reads are %q, as ZooKeeper's", c, is)
+			t.Errorf("%v reads are described as %q, which is ZooKeeper's description or does not name etcd", c, is)
 		}
 	}
 	if own.Durability == model.Durability || !strings.Contains(own.Operations[kv.Txn], "api error") {
@@ -52,11 +52,11 @@ func TestLaunch(t *testing.T) {
 	p := l.Processes[0]
 	want := []string{"-zkaddr", "127.0.0.1:3", "-endpoints", "http://127.0.0.1:1", "-logtostderr"}
 	if p.Path != "/opt/zetcd" || !slices.Equal(p.Args, want) || p.Name != "m1" || p.Endpoint != "127.0.0.1:3" {
-		t.Errorf("the proxy: %+v", p)
+		t.Errorf("the process of the proxy is %+v", p)
 	}
 	b := p.Backends[0]
 	if b.Name != "m1-etcd" || b.Path != "/self" || b.Endpoint != "127.0.0.1:1" || b.DataDir != p.DataDir || b.LogFile == p.LogFile {
-		t.Errorf("the server behind: %+v", b)
+		t.Errorf("the process of the etcd member is %+v", b)
 	}
 	if l.Synced || !strings.HasPrefix(l.Notes[0], "each member consists of a zetcd process and an etcd server") {
 		t.Errorf("%+v", l)

@@ -118,7 +118,7 @@ func FuzzAgain(f *testing.F) {
 			}
 		}
 		if !s.c.Draining() {
-			t.Error("its session was ended, and it takes more")
+			t.Error("the codec accepts operations after its session was closed")
 		}
 	})
 }

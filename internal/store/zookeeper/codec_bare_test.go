@@ -33,7 +33,7 @@ func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	s.answer(jute.NoNode)
 	s.answer(jute.NoNode)
 	if events := s.events(); len(events) != 5 {
-		t.Fatalf("%d answers: %+v", len(events), events)
+		t.Fatalf("got %d events, want 5: %+v", len(events), events)
 	}
 	s.event(jute.NodeCreated, "/a", 11)
 	s.event(jute.NodeDeleted, "/b", 12)
@@ -48,7 +48,7 @@ func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	}
 	lost := s.c.Lost(nil)
 	if len(lost) != 1 || lost[0].Type != store.WatchEnded || lost[0].Watcher != 4 {
-		t.Errorf("the connection's end ended %+v", lost)
+		t.Errorf("the end of the connection ended the operations or watchers %+v", lost)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestAbandonedWatchIsSilent(t *testing.T) {
 		}
 	}
 	if lost := s.c.Lost(nil); len(lost) > 0 {
-		t.Errorf("the connection's end ended %+v", lost)
+		t.Errorf("the end of the connection ended the operations or watchers %+v", lost)
 	}
 }
 
@@ -88,6 +88,6 @@ func TestNamesOfChildrenAreHandedOut(t *testing.T) {
 	s.answer(jute.OK, jute.AppendBuffer(jute.AppendBuffer(names, "latch-0000000002"), "latch-0000000001")...)
 	events := s.events()
 	if len(events) != 1 || events[0].Count != 2 || !slices.Equal(h.names, []string{"latch-0000000002", "latch-0000000001"}) {
-		t.Errorf("%+v, and %q", events, h.names)
+		t.Errorf("the events are %+v, and the recorded names are %q", events, h.names)
 	}
 }

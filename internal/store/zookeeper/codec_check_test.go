@@ -183,10 +183,10 @@ func TestZxidsOfASessionMustIncrease(t *testing.T) {
 			s := granted(t)
 			s.c.dialect = dialect
 			if got := tc.first(s); got != "ok" {
-				t.Fatalf("%s: the first is %s", tc.name, got)
+				t.Fatalf("%s: the first operation ended with %s", tc.name, got)
 			}
 			if s.zxid -= 1 + tc.by; tc.second(s) != want {
-				t.Errorf("%s, %+v: not %s", tc.name, dialect, want)
+				t.Errorf("%s, %+v: the second operation did not end with %s", tc.name, dialect, want)
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func TestZxidsOfASessionMustIncrease(t *testing.T) {
 	next.feed()
 	next.zxid = s.zxid - 1
 	if got := put(next); got != string(olderZxid) {
-		t.Errorf("on the next connection: %s", got)
+		t.Errorf("the first put on the next connection returned %s", got)
 	}
 }
 
@@ -266,14 +266,14 @@ func TestNamesTwice(t *testing.T) {
 	}
 	d := newDuplicateDetector()
 	if n := found(d); n != 0 || d.listsToSkip != 0 {
-		t.Errorf("an empty list: %d names, %d to be passed over", n, d.listsToSkip)
+		t.Errorf("an empty list has %d duplicate names, and %d lists will be skipped", n, d.listsToSkip)
 	}
 	var many []string
 	for i := range 1000 {
 		many = append(many, fmt.Sprint(i))
 	}
 	if n := found(d, many...); n != 0 || d.listsToSkip != 999 {
-		t.Errorf("%d names, %d to be passed over", n, d.listsToSkip)
+		t.Errorf("the list has %d duplicate names, and %d lists will be skipped", n, d.listsToSkip)
 	}
 	for d.listsToSkip > 0 {
 		if found(d, "a", "a") != 0 {
@@ -281,12 +281,12 @@ func TestNamesTwice(t *testing.T) {
 		}
 	}
 	if n := found(d, slices.Concat(many, []string{"7", "999", "0"})...); n != 3 {
-		t.Errorf("%d names of 3 were found", n)
+		t.Errorf("%d of 3 duplicate names were found", n)
 	}
 	d.listsToSkip = 0
 	long := slices.Repeat(many, maxCheckedNames/len(many)+2)
 	if n := found(d, long...); n != maxCheckedNames-len(many) || len(d.slots) > 4*maxCheckedNames || d.listsToSkip != maxCheckedNames-1 {
-		t.Errorf("of a list of %d names %d are there again; %d slots, %d to be passed over", len(long), n, len(d.slots), d.listsToSkip)
+		t.Errorf("a list of %d names has %d duplicates; %d slots are used, and %d lists will be skipped", len(long), n, len(d.slots), d.listsToSkip)
 	}
 }
 
@@ -304,6 +304,6 @@ func TestPingsHaveAFloor(t *testing.T) {
 		}
 	}
 	if pings > 100 || pings < 90 {
-		t.Errorf("%d pings in 10 s", pings)
+		t.Errorf("the codec sent %d pings in 10 s, want 90 to 100", pings)
 	}
 }

@@ -19,7 +19,7 @@ func TestCancelled(t *testing.T) {
 		store.Op{Kind: kv.Delete, Key: key("a//b")}, store.Op{Kind: kv.Delete, Key: key("k")})
 	for tag := uint32(1); tag <= 4; tag++ {
 		if s.c.Cancel(tag) {
-			t.Error("a place is free although its answer is still to come")
+			t.Error("Cancel freed the slot of an operation although its response is outstanding")
 		}
 	}
 	s.requests()
@@ -32,7 +32,7 @@ func TestCancelled(t *testing.T) {
 	s.answer(jute.OK)
 	s.want("1:late ok r0 n0 +0, 2:late ok r0 n0 +1, 3:late ok r0 n0 +1, 4:late ok r0 n0 +0, 5:ok r0 n1 +0")
 	if s.requests() != "" || len(s.c.reasons)+len(s.c.limits) != 0 {
-		t.Error("a cancelled operation goes on")
+		t.Error("the codec continues a cancelled operation")
 	}
 }
 
@@ -42,7 +42,7 @@ func TestLostOperations(t *testing.T) {
 	s.c.Cancel(3)
 	s.c.Wrote(len(s.c.Out()) / 2) // in the middle of the second operation's requests
 	if got := eventText(s.c.Lost(nil)); got != "1:connection_lost r0 n0 +0, 2:not_sent r0 n0 +0" {
-		t.Errorf("lost %s", got)
+		t.Errorf("the lost connection ended the operations %s", got)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestSessionPassesToTheNextConnection(t *testing.T) {
 	// still continue the session.
 	last := newCodecs(store.Access{}, Dialect{})(store.ConnectionInfo{Previous: next}).(*codec)
 	if got := last.conn.Session(); got.ID != 5 || last.conn.LastZxid() != 3<<32|9 || string(got.Password) != "0123456789abcdef" {
-		t.Errorf("session %+v", got)
+		t.Errorf("the session of the last connection is %+v", got)
 	}
 }
 
@@ -100,14 +100,14 @@ func TestOutcomes(t *testing.T) {
 	for code := jute.Code(0); code > -130; code-- {
 		o := outcomeOf(code)
 		if o.Failed() != (code != jute.OK) {
-			t.Errorf("%v is %v", code, o)
+			t.Errorf("the outcome of code %v is %v", code, o)
 		}
 		if want := slices.Contains(definite, code); o.Definite() != want {
 			t.Errorf("%v is %v: definite %v, want %v", code, o, o.Definite(), want)
 		}
 	}
 	if outcomeOf(jute.ConnectionLoss) != kv.ConnectionLost || outcomeOf(jute.OperationTimeout) != kv.StoreTimeout {
-		t.Error("a code has another outcome than its own")
+		t.Error("the code of a lost connection or of a timeout has a wrong outcome")
 	}
 }
 
@@ -125,13 +125,13 @@ func TestSilentSessionIsNotResumed(t *testing.T) {
 				s.submit(store.Op{Kind: kv.KeepAlive})
 			}
 			if now = s.c.Tick(now); now == 0 {
-				t.Fatal("it is not looked at again")
+				t.Fatal("Tick did not schedule another check of the session")
 			}
 		}
 		s.c.Lost(nil)
 		next := newCodecs(store.Access{}, Dialect{})(store.ConnectionInfo{Previous: s.c}).(*codec)
 		if got := next.conn.Session().ID; (got == 5) != alive {
-			t.Errorf("with pings: %v, the next connection has session %d", alive, got)
+			t.Errorf("load sends pings: %v; the next connection continues session %d", alive, got)
 		}
 	}
 }
@@ -167,6 +167,6 @@ func TestSessionEndContainsTheZxid(t *testing.T) {
 	s := granted(t)
 	s.c.Close()
 	if got := s.c.Lost(nil); len(got) > 0 {
-		t.Errorf("a session's end that is not answered is an event: %+v", got)
+		t.Errorf("the unanswered close of a session produced the events %+v", got)
 	}
 }

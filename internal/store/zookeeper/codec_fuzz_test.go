@@ -44,7 +44,7 @@ func FuzzFeed(f *testing.F) {
 			}
 		}
 		if err == nil && s.c.Room() == 0 {
-			t.Error("no room, and no error")
+			t.Error("the codec has no room, but Feed returned no error")
 		}
 		for _, e := range s.c.Lost(nil) {
 			ended[e.Tag]++

@@ -15,18 +15,18 @@ import (
 func TestRoomComesWithTheSession(t *testing.T) {
 	s := newScripted(t, store.Access{User: "u", Password: "p"}, store.ConnectionInfo{})
 	if s.c.Room() != 0 || s.c.Tick(5) != 5+tickInterval {
-		t.Error("room before the session")
+		t.Error("the codec has room before the session is granted")
 	}
 	s.grant(9000, 5)
 	s.feed()
 	if s.c.Room() != 0 || !bytes.Contains(s.written(), []byte("u:p")) {
-		t.Error("room before the user was taken")
+		t.Error("the codec has room before the user is authenticated")
 	}
 	s.xid = jute.XidAuth
 	s.answer(jute.OK)
 	s.feed()
 	if s.c.Room() != maxUnanswered/2 || s.c.Draining() {
-		t.Errorf("room %d", s.c.Room())
+		t.Errorf("the codec has room for %d operations", s.c.Room())
 	}
 }
 
@@ -37,14 +37,14 @@ func TestRoomEnds(t *testing.T) {
 		s.c.Submit(&store.Op{Kind: kv.Get, Key: key("k")})
 	}
 	if n != maxUnanswered/2 {
-		t.Errorf("%d operations fit", n)
+		t.Errorf("%d operations fit into the codec", n)
 	}
 	s = granted(t)
 	for n = 0; s.c.Room() > 0; n++ {
 		s.c.Submit(&store.Op{Kind: kv.Put, Key: key("k"), Value: make([]byte, 1<<20)})
 	}
 	if n != maxBufferedBytes>>20 {
-		t.Errorf("%d operations of 1 MiB fit", n)
+		t.Errorf("%d operations of 1 MiB fit into the buffer", n)
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *scripted) ticks(now, until int64, answered bool) (wrote []int64) {
 			}
 		}
 		if next <= now {
-			s.t.Fatalf("at %d it is to act next at %d", now, next)
+			s.t.Fatalf("at %d, Tick returned %d as the next time, which is not later", now, next)
 		}
 		now = next
 	}
@@ -78,11 +78,11 @@ func TestPings(t *testing.T) {
 		t.Errorf("pings at %d, want %d", got, want)
 	}
 	if next := s.c.Tick(20 * second); next > 20*second+3*second/checksPerThird {
-		t.Errorf("next at %d", next)
+		t.Errorf("Tick returned %d as the next time, which is too late", next)
 	}
 	s.expect("11")
 	if got := s.ticks(20*second+1, 23*second, false); len(got) != 1 || got[0] != 23*second {
-		t.Errorf("behind one that was late pings at %d", got)
+		t.Errorf("after a late ping, the codec sent pings at %d", got)
 	}
 }
 
@@ -97,11 +97,11 @@ func TestMuteConnectionIsAbandoned(t *testing.T) {
 	heard := 10 * second // time of the reply to the latest ping
 	s.ticks(10*second+1, heard+6*second-1, false)
 	if s.c.CheckAlive() != nil {
-		t.Error("it is given up before two thirds of the timeout are over")
+		t.Error("the codec gave up the connection before two thirds of the timeout were over")
 	}
 	s.ticks(heard+6*second, heard+6*second+2*look, false)
 	if why := s.c.CheckAlive(); why == nil || s.c.CheckAlive().Error() != "the server has sent nothing for two thirds of the session's timeout" {
-		t.Errorf("it is given up for %v", why)
+		t.Errorf("CheckAlive returned the error %v", why)
 	}
 
 	// A reply to an operation counts in the same way as a reply to a ping.
@@ -115,7 +115,7 @@ func TestMuteConnectionIsAbandoned(t *testing.T) {
 		now += 2 * second
 	}
 	if s.c.CheckAlive() != nil {
-		t.Error("it is given up although operations are answered")
+		t.Error("the codec gave up the connection although the server answers operations")
 	}
 
 	// The load renews the session, so only replies to the load's requests are due.
@@ -123,14 +123,14 @@ func TestMuteConnectionIsAbandoned(t *testing.T) {
 	s.grant(9000, 5)
 	s.feed()
 	if s.ticks(second, 60*second, false); s.c.CheckAlive() != nil {
-		t.Error("it is given up although nothing was asked")
+		t.Error("the codec gave up the connection although no request was sent")
 	}
 	s.submit(store.Op{Kind: kv.KeepAlive})
 	if s.ticks(60*second+1, 63*second-look-1, false); s.c.CheckAlive() != nil {
-		t.Error("it is given up as soon as something was asked")
+		t.Error("the codec gave up the connection immediately after a request was sent")
 	}
 	if s.ticks(63*second-look, 63*second+look, false); s.c.CheckAlive() == nil {
-		t.Error("it is not given up")
+		t.Error("the codec did not give up the connection")
 	}
 }
 
@@ -174,7 +174,7 @@ func TestPutEnds(t *testing.T) {
 			return
 		}
 	}
-	t.Error("it tries for ever")
+	t.Error("the put did not end after 1000 attempts")
 }
 
 func TestLinearizableGet(t *testing.T) {
@@ -207,7 +207,7 @@ func TestUnknownVersion(t *testing.T) {
 	s.want("3:late ok r0 n0 +1, 4:denied r0 n0 +1")
 	out := string(s.c.Out())
 	if !strings.Contains(out, "one\x00\x00\x00\x06") || !strings.Contains(out, "two") || strings.Contains(out, "three") {
-		t.Errorf("sent %q", out)
+		t.Errorf("the codec sent %q", out)
 	}
 	s.expect("5 /k, 1 /k")
 	s.answer(jute.BadVersion)

@@ -48,21 +48,21 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("a", "", kv.OnceWatch, 7))
 	if got := s.requests(); got != "4 /a" {
-		t.Fatalf("a watcher is asked for with %q", got)
+		t.Fatalf("the codec creates the watcher with the requests %q", got)
 	}
 	s.zxid = 3<<32 | 20
 	s.answer(jute.OK, nodeData("v0", 3<<32|12, 4)...)
 	e := s.events()
 	if len(e) != 1 || e[0].Outcome != kv.OK || e[0].Watcher != 7 || e[0].Version != 5 || e[0].ModRevision != 3<<32|12 || e[0].Revision < 3<<32|20 {
-		t.Fatalf("created: %+v", e)
+		t.Fatalf("the response to the new watcher produced the events %+v", e)
 	}
 	s.event(jute.NodeDataChanged, "/a", 3<<32|30)
 	s.event(jute.NodeDataChanged, "/a", 3<<32|31) // the event for a watch that another read had set
 	if e := s.events(); len(e) != 0 {
-		t.Fatalf("before the new data is read: %+v", e)
+		t.Fatalf("the codec reported a change before it read the new data: %+v", e)
 	}
 	if got := s.requests(); got != "4 /a" {
-		t.Fatalf("it is set again with %q", got)
+		t.Fatalf("the codec set the watch again with the requests %q", got)
 	}
 	s.submit(watchOf("a", "", kv.OnceWatch, 8))
 	s.written()
@@ -71,14 +71,14 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 	s.answer(jute.OK, nodeData("v3", 3<<32|32, 7)...)
 	e = s.events()
 	if len(e) != 2 || e[0].Type != store.WatchChange || e[0].Watcher != 7 || string(e[0].Value) != "v3" || e[0].Version != 8 || e[0].Revision != 3<<32|32 || e[1].Type != store.OperationDone {
-		t.Fatalf("told: %+v", e)
+		t.Fatalf("the responses to both reads produced the events %+v", e)
 	}
 	if got := s.requests(); got != "4 /a" {
-		t.Fatalf("it fired while it was set again: %q", got)
+		t.Fatalf("after a change during the read, the codec sent the requests %q", got)
 	}
 	s.answer(jute.OK, nodeData("v3", 3<<32|32, 7)...)
 	if e := s.events(); len(e) != 0 {
-		t.Fatalf("nothing new was read: %+v", e)
+		t.Fatalf("a read that returned no new data produced the events %+v", e)
 	}
 	s.event(jute.NodeDeleted, "/a", 3<<32|40)
 	s.zxid = 3<<32 | 41
@@ -86,12 +86,12 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 	s.answer(jute.NoNode)
 	s.events()
 	if got := s.requests(); got != "4 /a, 3 /a" {
-		t.Fatalf("behind a deletion it asks for %q", got)
+		t.Fatalf("after the deletion, the codec sent the requests %q", got)
 	}
 	s.answer(jute.NoNode)
 	e = s.events()
 	if len(e) != 2 || e[0].Version != 0 || e[0].Revision != 3<<32|40 || e[0].ModRevision != 0 || e[1].Watcher != 8 {
-		t.Fatalf("deleted: %+v", e)
+		t.Fatalf("the deletion produced the events %+v", e)
 	}
 }
 
@@ -120,12 +120,12 @@ func TestPersistentWatch(t *testing.T) {
 	s := granted(t)
 	s.submit(watchOf("dir/b", "dir/d", kv.PersistentWatch, 1), watchOf("/dir/b", "", kv.PersistentWatch, 2))
 	if got := s.requests(); got != "106 /dir, 106 /dir/b" {
-		t.Fatalf("watchers are asked for with %q", got)
+		t.Fatalf("the codec creates the watchers with the requests %q", got)
 	}
 	s.answer(jute.OK)
 	s.answer(jute.OK)
 	if e := s.events(); len(e) != 2 || e[0].Watcher != 1 || e[1].Watcher != 2 || e[0].Revision == 0 || e[0].Version != -1 {
-		t.Fatalf("created: %+v", e)
+		t.Fatalf("the responses to the new watchers produced the events %+v", e)
 	}
 	s.event(jute.NodeCreated, "/dir/b", 3<<32|30)
 	s.event(jute.NodeDataChanged, "/dir/c", 3<<32|31)
@@ -139,7 +139,7 @@ func TestPersistentWatch(t *testing.T) {
 		got = append(got, string(e.Key))
 	}
 	if len(got) != 4 || got[0] != "/dir/b" || got[1] != "dir/b" || got[2] != "dir/c" || got[3] != "dir/c" {
-		t.Fatalf("got events of %q", got)
+		t.Fatalf("the events have the keys %q", got)
 	}
 	progress := watchOf("dir/b", "", kv.AnyWatch, 0)
 	progress.Watch.RequestProgress = true
@@ -147,11 +147,11 @@ func TestPersistentWatch(t *testing.T) {
 	s.zxid = 3<<32 | 50
 	s.answer(jute.OK, nodeStat(1, 0, 5)...)
 	if e := s.events(); len(e) != 2 || e[0].Type != store.WatchProgress || e[1].Type != store.WatchProgress || e[0].Revision != e[1].Revision || e[0].Revision < 3<<32|50 {
-		t.Fatalf("progress: %+v", e)
+		t.Fatalf("the progress request produced the events %+v", e)
 	}
 	s.event(jute.NodeDataChanged, "/dir/c", -1)
 	if e := s.events(); len(e) != 1 || e[0].Type != store.WatchEnded || e[0].Outcome != kv.BadRequest {
-		t.Fatalf("an event without its transaction: %+v", e)
+		t.Fatalf("an event without a zxid produced the events %+v", e)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestVersionOfNodeDoesNotSayThatItWasDeleted(t *testing.T) {
 			s.zxid = 3<<32 | 20
 			s.answer(jute.OK, nodeData("v0", mzxid, version)...)
 			if e := s.events(); len(e) != 1 || e[0].Version != want {
-				t.Errorf("version %d of transaction %d: %+v", version, mzxid, e)
+				t.Errorf("for a node with version %d and mzxid %d, the events are %+v", version, mzxid, e)
 			}
 		}
 	}

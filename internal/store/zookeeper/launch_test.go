@@ -73,7 +73,7 @@ func TestLaunchOfThree(t *testing.T) {
 		}
 	}
 	if strings.Contains(config, "clientPort") || strings.Contains(config, "forceSync") {
-		t.Errorf("zoo.cfg has too much:\n%s", config)
+		t.Errorf("zoo.cfg has settings that it must not have:\n%s", config)
 	}
 	if got := string(p.Files[filepath.Join(dir, "data", "myid")]); got != "2\n" {
 		t.Errorf("myid is %q", got)
@@ -99,7 +99,7 @@ func TestLaunchOfOne(t *testing.T) {
 	p := launched(t, s).Processes[0]
 	config := string(p.Files[filepath.Join(p.Dir, "conf", "zoo.cfg")])
 	if !strings.Contains(config, "clientPort=2000\n") || !strings.Contains(config, "clientPortAddress=127.0.0.1\n") || strings.Contains(config, "server.") {
-		t.Errorf("zoo.cfg:\n%s", config)
+		t.Errorf("zoo.cfg lacks the client's port or address:\n%s", config)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestLaunchWithSettings(t *testing.T) {
 	args := strings.Join(p.Args, " ")
 	for _, want := range []string{"-Xmx4g -XX:+UseZGC -Xlog", "-Djute.maxbuffer=4194304", "-Dzookeeper.commitProcessor.numWorkerThreads=4"} {
 		if !strings.Contains(args, want) {
-			t.Errorf("arguments lack %s: %s", want, args)
+			t.Errorf("the arguments lack %s: %s", want, args)
 		}
 	}
 	config := string(p.Files[filepath.Join(p.Dir, "conf", "zoo.cfg")])
@@ -129,7 +129,7 @@ func TestLaunchWithSettings(t *testing.T) {
 		}
 	}
 	if notes := strings.Join(l.Notes, "\n"); l.Synced || len(l.Notes) != 2 || !strings.Contains(notes, "forceSync is no") || !strings.Contains(notes, "jute.maxbuffer is 4194304") {
-		t.Errorf("synced %v, notes %q", l.Synced, l.Notes)
+		t.Errorf("the launch reports synced %v and the notes %q", l.Synced, l.Notes)
 	}
 }
 

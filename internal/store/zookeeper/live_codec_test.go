@@ -70,14 +70,14 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 func TestLiveRequests(t *testing.T) {
 	w := dialWire(t, server(t), nil)
 	if e := w.Want(kv.OK, storetest.Put("requests/a/b", nil)); e.ExtraRequests == 0 || e.Revision != 1 {
-		t.Errorf("a node was made without a second request: %+v", e)
+		t.Errorf("a put that creates a node took only one request: %+v", e)
 	}
 	if e := w.Want(kv.OK, storetest.Put("requests/a/b", nil)); e.ExtraRequests != 0 || e.Revision != 2 {
-		t.Errorf("put again is %+v", e)
+		t.Errorf("the second put of the same key returned %+v", e)
 	}
 	for level, extra := range map[kv.Consistency]uint32{kv.Linearizable: 1, kv.Local: 0} {
 		if e := w.Want(kv.OK, storetest.Get("requests/a/b", level)); e.ExtraRequests != extra {
-			t.Errorf("%v read with %d requests more", level, e.ExtraRequests)
+			t.Errorf("a %v read took %d extra requests", level, e.ExtraRequests)
 		}
 	}
 }
@@ -97,11 +97,11 @@ func agreeOnTransactions(t *testing.T, w *storetest.Wire, client *zk.Conn) {
 		t.Helper()
 		e := w.Want(kv.OK, store.Op{Kind: kv.Txn, Pairs: pairs})
 		if e.Count != 4 || e.ExtraRequests != extra {
-			t.Errorf("a transaction of 4 keys says %+v", e)
+			t.Errorf("a transaction of 4 keys returned %+v", e)
 		}
 		for _, p := range pairs {
 			if b, _, err := client.Get(pathOf(string(p.Key))); err != nil || !bytes.Equal(b, p.Value) {
-				t.Errorf("%s: the official client reads %q: %v", p.Key, b, err)
+				t.Errorf("%s: the official client read %q: %v", p.Key, b, err)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func agreeOnTransactions(t *testing.T, w *storetest.Wire, client *zk.Conn) {
 	same := []store.Pair{{Key: []byte("twice"), Value: []byte("first")}, {Key: []byte("twice"), Value: []byte("second")}}
 	w.Want(kv.OK, store.Op{Kind: kv.Txn, Pairs: same})
 	if b, _, err := client.Get("/twice"); err != nil || string(b) != "second" {
-		t.Errorf("a key written twice is %q: %v", b, err)
+		t.Errorf("the value of a key that was written twice is %q: %v", b, err)
 	}
 	w.Want(kv.OK, store.Op{Kind: kv.Txn})
 }

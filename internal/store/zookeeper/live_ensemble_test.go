@@ -82,7 +82,7 @@ func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 		put := conns[i%3].Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("seen/everywhere"), Value: storetest.Bytes(i + 1)})
 		e := followers[i%2].Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("seen/everywhere")})
 		if len(e.Value) != i+1 || e.Revision != put.Revision || e.Term != 1 || put.Term != 1 {
-			t.Fatalf("write %d: read %+v", i, e)
+			t.Fatalf("the read after write %d returned %+v", i, e)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func sessionMoves(t *testing.T, c *cluster.Cluster) {
 		w = dialMember(t, endpoints[(i+1)%3], w.Codec)
 		e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("moves"), Consistency: kv.Local})
 		if got := zookeeper.SessionID(w.Codec); got != id || e.Revision != 1 {
-			t.Fatalf("at member %d the session is 0x%x, and was 0x%x", (i+1)%3+1, got, id)
+			t.Fatalf("at member %d the session is 0x%x, want 0x%x", (i+1)%3+1, got, id)
 		}
 		_ = w.Conn.Close()
 		w.Codec.Lost(nil)
@@ -121,7 +121,7 @@ func dialMember(t *testing.T, endpoint string, session store.Codec) *storetest.W
 			return w
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s does not take the session up: %v", endpoint, err)
+			t.Fatalf("%s did not resume the session: %v", endpoint, err)
 		}
 		w.Codec.Lost(nil)
 		session = w.Codec
@@ -140,13 +140,13 @@ func leaderKilled(t *testing.T, c *cluster.Cluster, place int) {
 		t.Fatal(err)
 	}
 	if _, err := w.Step(); err == nil || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
-		t.Fatalf("the connection to a dead member: %v", err)
+		t.Fatalf("the connection to a killed member returned: %v", err)
 	}
 	w.Codec.Lost(nil)
 	w = dialMember(t, endpoints[(place+1)%3], w.Codec)
 	e := w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("again")})
 	if got := zookeeper.SessionID(w.Codec); got != id || e.Term != 2 || e.Revision != 2 {
-		t.Fatalf("session 0x%x, was 0x%x; put %+v", got, id, e)
+		t.Fatalf("the session is 0x%x, want 0x%x; the put returned %+v", got, id, e)
 	}
 	s, err := c.Status(t.Context())
 	if err != nil || s.Term != 2 || s.Leader() == nil || s.Leader().ID == uint64(place+1) {
@@ -177,18 +177,18 @@ func TestLiveDeletePrefix(t *testing.T) {
 		want   int64
 	}{{"pre/b", 3}, {"pre/", 1}, {"none/", 0}, {"/pref", 3}} {
 		if n, err := m.DeletePrefix(t.Context(), []byte(tc.prefix)); err != nil || n != tc.want {
-			t.Errorf("%q: %d, want %d: %v", tc.prefix, n, tc.want, err)
+			t.Errorf("DeletePrefix(%q) removed %d keys, want %d: %v", tc.prefix, n, tc.want, err)
 		}
 	}
 	for _, prefix := range []string{"", "/"} {
 		if _, err := m.DeletePrefix(t.Context(), []byte(prefix)); err == nil {
-			t.Errorf("prefix %q was taken", prefix)
+			t.Errorf("DeletePrefix accepted the prefix %q", prefix)
 		}
 	}
 	if ok, _, err := client.Exists("/other"); !ok || err != nil {
-		t.Errorf("a key beyond the prefix is gone: %v", err)
+		t.Errorf("DeletePrefix removed a key outside the prefix: %v", err)
 	}
 	if _, err := client.Create("/pre/new", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Errorf("the parent is gone: %v", err)
+		t.Errorf("DeletePrefix removed the parent node: %v", err)
 	}
 }

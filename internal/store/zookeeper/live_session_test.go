@@ -36,7 +36,7 @@ func TestLiveSessionExpires(t *testing.T) {
 	last := dialWire(t, a, next.Codec)
 	last.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("expires")})
 	if got := zookeeper.SessionID(last.Codec); got == id || got == 0 {
-		t.Errorf("the new session is 0x%x", got)
+		t.Errorf("the session of the last connection is 0x%x, want a new one", got)
 	}
 }
 

@@ -56,7 +56,7 @@ func (r *rawConn) turn() (replies []jute.Reply) {
 		if a.End == jute.Notified {
 			what, path, ok := a.Notification()
 			if r.seen = append(r.seen, fmt.Sprint(what, " ", string(path))); !ok {
-				r.t.Fatal("half a notification came")
+				r.t.Fatal("the client received an incomplete notification")
 			}
 			continue
 		}
@@ -125,7 +125,7 @@ func TestLiveWatches(t *testing.T) {
 	r.c.Sync(none, rest("/"))
 	r.ok()
 	if got := strings.Join(r.seen, ", "); got != want {
-		t.Errorf("saw %s, want %s", got, want)
+		t.Errorf("the client received the notifications %s, want %s", got, want)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestLiveKindsOfNodes(t *testing.T) {
 		path := create(tc.name, tc.mode, tc.stat)
 		b, stat, err := client.Get(path)
 		if path != "/kinds/"+tc.want || err != nil || string(b) != "v" {
-			t.Fatalf("%s became %s: %q, %v", tc.name, path, b, err)
+			t.Fatalf("a node of the kind %s was created as %s with the value %q, %v", tc.name, path, b, err)
 		}
 		if owned := tc.mode == jute.Ephemeral || tc.mode == jute.EphemeralSequential; owned != (stat.EphemeralOwner == r.c.Session().ID) {
 			t.Errorf("%s has owner 0x%x", path, stat.EphemeralOwner)
@@ -180,7 +180,7 @@ func TestLiveKindsOfNodes(t *testing.T) {
 func TestLiveSessionTimesOut(t *testing.T) {
 	a := server(t)
 	if least := dialRaw(t, a, 1).c.Timeout(); least != 1000 { // twice the tick
-		t.Fatalf("granted %d ms", least)
+		t.Fatalf("the granted session timeout is %d ms, want 1000", least)
 	}
 	client, r := official(t, a), dialRaw(t, a, 4000) // long enough for any machine
 	r.c.Create(jute.Call{}, jute.NewNode{Path: rest("/shortlived"), ACL: jute.OpenACL(), Mode: jute.Ephemeral})
@@ -196,7 +196,7 @@ func TestLiveSessionTimesOut(t *testing.T) {
 			t.Fatalf("event %v", e)
 		}
 	case <-time.After(patience):
-		t.Fatal("the session does not end")
+		t.Fatal("the session did not expire")
 	}
 	// The server may close a new connection because it is just ending the session. Then there is no
 	// reply, so try again.

@@ -195,7 +195,7 @@ func TestNullKeepsOrder(t *testing.T) {
 		}
 	}
 	if at[1] < 60*time.Millisecond || at[2] < at[1] || at[3] < 60*time.Millisecond {
-		t.Errorf("answered after %v", at)
+		t.Errorf("the responses arrived after %v", at)
 	}
 }
 

@@ -94,7 +94,7 @@ func (a *Authority) Pool() *x509.CertPool {
 func (p Pair) TLS(t T) tls.Certificate {
 	c, err := tls.X509KeyPair(p.Cert, p.Key)
 	if err != nil {
-		t.Fatalf("a certificate and its key: %v", err)
+		t.Fatalf("loading a certificate and its key failed: %v", err)
 	}
 	return c
 }

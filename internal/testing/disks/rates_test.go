@@ -36,7 +36,7 @@ func runs(t *testing.T) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 50 {
-		t.Fatalf("%s is %q, and not a number of at least 50", runsEnv, text)
+		t.Fatalf("%s is %q, want a number of at least 50", runsEnv, text)
 	}
 	return min(n, documentedRuns)
 }
@@ -86,7 +86,7 @@ func atMost(t *testing.T, what string, hits, total int, limit float64) {
 		slack = 3 * math.Sqrt(limit*(1-limit)/float64(total))
 	}
 	if share := float64(hits) / float64(total); share > limit+slack {
-		t.Errorf("%s: %.3f of %d, more than %v", what, share, total, limit)
+		t.Errorf("%s: the share is %.3f of %d, want at most %v", what, share, total, limit)
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 func TestRecord(t *testing.T) {
 	dir := os.Getenv(recordEnv)
 	if dir == "" {
-		t.Skipf("it only records a disk, in the folder that %s names", recordEnv)
+		t.Skipf("this test only records a disk, in the folder that %s names", recordEnv)
 	}
 	w := probe.PacedWrites{Sizes: []int{2300}, Interval: 20 * time.Millisecond, Duration: 40 * time.Second}
 	if _, err := fmt.Sscan(os.Getenv(recordNeighborEnv), &w.Neighbor); err == nil {

@@ -142,7 +142,7 @@ func TestActionSetsTheVersion(t *testing.T) {
 		j.env = append(slices.Clone(w.env), "PATH="+w.path("bin")+":"+os.Getenv("PATH"), "GITHUB_ENV="+w.path("env"),
 			"RUNNER_TEMP="+w.path("tmp"), "GITHUB_ACTION_PATH="+w.path("deploy", "action"))
 		if step, code := j.execute(t, a); step != "" {
-			t.Fatalf("%q: the step %q ended with %d", ref, step, code)
+			t.Fatalf("%q: the step %q ended with exit code %d", ref, step, code)
 		}
 		arguments, err := os.ReadFile(w.path("arguments"))
 		if err != nil {
@@ -188,7 +188,7 @@ func TestAction(t *testing.T) {
 		"GITHUB_STEP_SUMMARY="+w.path("summary.md"), "RUNNER_TEMP="+w.path("tmp"), "GITHUB_ACTION_PATH="+w.path("action"))
 	// Two repeats of each build are too few for a judgment, which is exit code 6.
 	if step, code := j.execute(t, a); step != "Fail if a figure is worse" || code != exitNotKnown {
-		t.Fatalf("the step %q ended with %d", step, code)
+		t.Fatalf("the step %q ended with exit code %d", step, code)
 	}
 	summary, err1 := os.ReadFile(w.path("summary.md"))
 	comment, err2 := os.ReadFile(w.path("comment.md"))
@@ -196,9 +196,9 @@ func TestAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(summary) != string(comment) || !strings.Contains(string(summary), "| metric |") {
-		t.Errorf("the summary is\n%s\nand the comment\n%s", summary, comment)
+		t.Errorf("the summary is\n%s\nbut the comment is\n%s", summary, comment)
 	}
 	if j.values["steps.compare.outputs.worse"] != "false" {
-		t.Errorf("worse is %q", j.values["steps.compare.outputs.worse"])
+		t.Errorf("the output \"worse\" is %q, want \"false\"", j.values["steps.compare.outputs.worse"])
 	}
 }

@@ -59,7 +59,7 @@ func TestValuesOfEarlierRunsAreNotWrong(t *testing.T) {
 		for _, level := range []string{"l", "s"} {
 			trial := w.bench(t, endpoints, exitDone, append(strings.Fields("get --no-preload --total 500 --key-space-size 500 --consistency "+level+" --val-size"), strings.Fields(test.read)...)...)
 			if trial.Operations != 500 || trial.WrongResponses > 0 || trial.Stale != test.stale || trial.Unverifiable != test.unverified {
-				t.Errorf("values of %s read as %s at %s: %d stale, %d unverifiable, %d wrong", test.wrote, test.read, level, trial.Stale, trial.Unverifiable, trial.WrongResponses)
+				t.Errorf("values written with %s and read with %s at level %s: %d stale, %d unverifiable, %d wrong", test.wrote, test.read, level, trial.Stale, trial.Unverifiable, trial.WrongResponses)
 			}
 			if notes := strings.Join(trial.Notes, " "); (test.stale > 0) != strings.Contains(notes, "500 reads were stale") ||
 				(test.unverified > 0) != strings.Contains(notes, "cannot verify it") {
@@ -76,7 +76,7 @@ func TestDamagedValuesAreWrong(t *testing.T) {
 	endpoints := []string{w.nullServer(t, "--script", "wrong=value every 701")}
 	trial := w.bench(t, endpoints, exitFailed, strings.Fields("get --total 5000 --conns 2 --clients 2 --key-space-size 300")...)
 	if trial.WrongResponses < 6 || trial.WrongResponses > 8 || trial.ErrorTexts["wrong_response"] != "a value that was never written to this key" {
-		t.Errorf("%d wrong answers, %v", trial.WrongResponses, trial.ErrorTexts)
+		t.Errorf("%d responses were wrong, %v", trial.WrongResponses, trial.ErrorTexts)
 	}
 	file := w.file(t, "ranges.yaml", `
 name: ranges
@@ -92,7 +92,7 @@ trials:
 	}
 	for i := range run.Trials {
 		if n := run.Trials[i].WrongResponses; n < 6 || n > 8 {
-			t.Errorf("%s: %d wrong answers", run.Trials[i].Name, n)
+			t.Errorf("%s: %d responses were wrong", run.Trials[i].Name, n)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "wrong=value every 1000")
 	trial := w.bench(t, []string{endpoint}, exitFailed, strings.Fields("get --conns 2 --rate 1000 --warmup 1200ms --duration 500ms --key-space-size 100")...)
 	if trial.WrongResponses > 0 || rule(trial, 3) == "" {
-		t.Errorf("%d wrong answers in the window, and the verdict is %+v", trial.WrongResponses, trial.Verdict)
+		t.Errorf("the window has %d wrong responses, and the verdict is %+v", trial.WrongResponses, trial.Verdict)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestRangesCountTheirKeys(t *testing.T) {
 	}
 	out := w.run(t, "bench", "range", "r/", "r0", "--total", "50", "--endpoints", endpoints[0]).exits(t, exitDone).stdout.String()
 	if !strings.Contains(out, "5,000 (100 per operation)") {
-		t.Errorf("the keys read are not printed:\n%s", out)
+		t.Errorf("the output does not contain the number of keys that were read:\n%s", out)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestWrongAnswersAreViolations(t *testing.T) {
 			endpoint := w.nullServer(t, "--protocol", protocol, "--memory", "--script", "wrong=value every 50")
 			p := w.run(t, "bench", "mixed", "--store", protocol, "--total", "2000", "--key-space-size", "500", "--verify", "--out", w.path("run"), "--endpoints", endpoint).exits(t, exitFailed)
 			if out := p.stdout.String(); strings.Contains(out, "No consistency violation") || !strings.Contains(out, "does not match the request") {
-				t.Errorf("the section about the answers does not show the wrong ones:\n%s", out)
+				t.Errorf("the output does not report the wrong responses:\n%s", out)
 			}
 			run, err := record.Open(w.path("run"))
 			if err != nil {
@@ -216,7 +216,7 @@ func TestWrongAnswersAreViolations(t *testing.T) {
 			}
 			trial := &run.Trials[0]
 			if n := trial.Verification.WrongByKind["wrong response"]; n < trial.WrongResponses || trial.WrongResponses == 0 {
-				t.Errorf("%d wrong responses in the window, %d in the record of the verification", trial.WrongResponses, n)
+				t.Errorf("the window has %d wrong responses, but the verification recorded %d", trial.WrongResponses, n)
 			}
 			w.run(t, "verify", w.path("run")).exits(t, exitFailed)
 		})

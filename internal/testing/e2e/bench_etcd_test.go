@@ -19,7 +19,7 @@ import (
 func checkSound(t *testing.T, trial *record.Trial) {
 	t.Helper()
 	if trial.State != record.Complete || trial.Errors > 0 || trial.Operations == 0 || trial.Operations != trial.Due {
-		t.Errorf("%s: %s, %d of %d operations, errors %v %v", trial.Name, trial.State, trial.Operations, trial.Due, trial.ErrorsByKind, trial.ErrorTexts)
+		t.Errorf("%s: state %s, %d of %d operations, errors %v %v", trial.Name, trial.State, trial.Operations, trial.Due, trial.ErrorsByKind, trial.ErrorTexts)
 	}
 }
 
@@ -29,11 +29,11 @@ func everyEvent(t *testing.T, trial *record.Trial, want uint64) {
 	checkSound(t, trial)
 	w := trial.Watch
 	if w == nil {
-		t.Fatalf("%s has no results of its watchers", trial.Name)
+		t.Fatalf("trial %s has no watch results", trial.Name)
 	}
 	if w.Expected != want || w.Delivered != want || w.Lost+w.Duplicated+w.Reordered+w.Wrong+w.Impossible+w.Ended > 0 ||
 		w.Creation.Count != uint64(trial.Load.Watch.Watchers) || rule(trial, 20)+rule(trial, 21) != "" {
-		t.Errorf("%s: want %d events: %+v", trial.Name, want, *w)
+		t.Errorf("%s: want %d events, but the watch results are %+v", trial.Name, want, *w)
 	}
 }
 
@@ -47,7 +47,7 @@ func noLease(t *testing.T, client *clientv3.Client) {
 		t.Fatal(err)
 	}
 	if len(all.Leases) > 0 {
-		t.Errorf("%d leases were left", len(all.Leases))
+		t.Errorf("%d leases were left after the load", len(all.Leases))
 	}
 }
 
@@ -64,14 +64,14 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	mixed := w.bench(t, endpoints, exitDone, "txn-mixed", "--total", "200", "--clients", "4", "--rw-ratio", "2")
 	checkSound(t, mixed)
 	if len(mixed.ByOperation) != 2 {
-		t.Errorf("txn-mixed did %+v", mixed.ByOperation)
+		t.Errorf("txn-mixed executed the operations %+v", mixed.ByOperation)
 	}
 
 	for _, how := range [][]string{{"--count-only"}, {"--keys-only"}, {"--paginate", "--keys-only"}, {"--stream"}} {
 		scan := w.bench(t, endpoints, exitDone, append([]string{"range", "--prefix", "--total", "20"}, how...)...)
 		checkSound(t, scan)
 		if reported := map[string]bool{"--count-only": scan.Scan.CountOnly, "--keys-only": scan.Scan.KeysOnly, "--paginate": scan.Scan.PageSize == 10_000, "--stream": scan.Scan.Streamed}; !reported[how[0]] {
-			t.Errorf("range %v has %v", how, reported)
+			t.Errorf("the result of the range with %v has the settings %v", how, reported)
 		}
 	}
 
@@ -81,11 +81,11 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 		checkSound(t, stm)
 		switch {
 		case stm.Retries == nil || stm.STM == nil || stm.STM.Locker.String() != locker:
-			t.Errorf("stm under %s has %v and %v", locker, stm.Retries, stm.STM)
+			t.Errorf("stm with the locker %s has the retries %v and the results %v", locker, stm.Retries, stm.STM)
 		case locker == "stm" && *stm.Retries == 0:
-			t.Error("eight clients on four keys had no conflict")
+			t.Error("eight clients on four keys caused no conflict")
 		case locker != "stm" && *stm.Retries > 0:
-			t.Errorf("transactions under %s had %d conflicts", locker, *stm.Retries)
+			t.Errorf("transactions with the locker %s had %d conflicts", locker, *stm.Retries)
 		}
 		noLease(t, client)
 	}
@@ -100,12 +100,12 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	latency := w.bench(t, endpoints, exitDone, "watch-latency", "--put-total", "60", "--put-rate", "60", "--prevkv")
 	everyEvent(t, latency, 60*100)
 	if s := latency.Watch.FromSent; s.Count != 60*100 || !s.Min.Known || s.Min.NS <= 0 || latency.Watch.FromDue.Mean.NS < s.Mean.NS {
-		t.Errorf("the events came %v after their puts were sent", s)
+		t.Errorf("the latencies of watch events since their puts were sent are %v", s)
 	}
 	get := w.bench(t, endpoints, exitDone, "watch-get", "--watchers", "500", "--events", "5")
 	everyEvent(t, get, 500*5)
 	if get.Operation != "get" || get.Consistency != "local" || get.Misses > 0 || rule(get, 19) != "" {
-		t.Errorf("watch-get did %s %s, with %d misses: %v", get.Operation, get.Consistency, get.Misses, get.Verdict)
+		t.Errorf("watch-get executed %s %s with %d misses, and the verdict is %v", get.Operation, get.Consistency, get.Misses, get.Verdict)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 	p.exits(t, exitDone)
 	for _, want := range []string{"\nHashKV Summary:\n\tHashKV: ", "\n\tEndpoint: " + endpoints[2] + "\n", "\n\tTime taken to get hashkv: ", "\n\tDB size: "} {
 		if !strings.Contains(p.stdout.String(), want) {
-			t.Errorf("it does not print %q", want)
+			t.Errorf("the output does not contain %q", want)
 		}
 	}
 	run := openRun(t, dir, record.Complete)
@@ -141,11 +141,11 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 		}
 	}
 	if asked == 0 {
-		t.Errorf("no compaction among the events %+v", files.Events)
+		t.Errorf("the events contain no compaction: %+v", files.Events)
 	}
 	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 	if _, err := client.Get(t.Context(), "x", clientv3.WithRev(1)); err == nil {
-		t.Error("the first revision is still there")
+		t.Error("the first revision can still be read after the compaction")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestInterruptedKeepAliveLeavesNoLease(t *testing.T) {
 	p.measuring(t, dir, "trial-01-lease-keepalive")
 	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 	if all, err := client.Leases(t.Context()); err != nil || len(all.Leases) != 50 {
-		t.Errorf("while it runs there are %v, %v", all, err)
+		t.Errorf("while the load runs, etcd has the leases %v, %v", all, err)
 	}
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")

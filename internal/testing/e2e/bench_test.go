@@ -66,14 +66,14 @@ func benchOperations(t *testing.T, w *world, endpoints []string) {
 	} {
 		trial := w.bench(t, endpoints, exitDone, strings.Fields(test.args)...)
 		if trial.Operation != test.operation || trial.Consistency != test.consistency {
-			t.Errorf("%s: the result says %s, %q", test.args, trial.Operation, trial.Consistency)
+			t.Errorf("%s: the result has the operation %s and the consistency %q", test.args, trial.Operation, trial.Consistency)
 		}
 		if trial.Due != test.total || trial.Operations != test.total || trial.Errors+trial.Misses+trial.WrongResponses > 0 {
 			t.Errorf("%s: %d due, %d operations, %d misses, errors %v", test.args, trial.Due, trial.Operations, trial.Misses, trial.ErrorsByKind)
 		}
 		// If the number of operations is given, the window ends with the last operation.
 		if trial.Rate == nil && trial.Completed != test.total {
-			t.Errorf("%s: %d completed in the window", test.args, trial.Completed)
+			t.Errorf("%s: %d operations completed in the window", test.args, trial.Completed)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 		}
 		trial := w.bench(t, given, exitDone, "get", "--target", target, "--total", "240", "--conns", "6", "--clients", "12", "--key-space-size", "50", "--prefix", "targets/")
 		if trial.Target.String() != target || len(trial.Endpoints) != want.members || trial.Members != 3 {
-			t.Errorf("target %s is recorded as %s with the endpoints %v of %d members", target, trial.Target, trial.Endpoints, trial.Members)
+			t.Errorf("target %s is recorded as %s with the endpoints %v and %d members", target, trial.Target, trial.Endpoints, trial.Members)
 		}
 		served := ""
 		for _, s := range trial.ByRole {
@@ -102,11 +102,11 @@ func benchTargets(t *testing.T, w *world, endpoints []string) {
 		}
 		for _, role := range strings.Fields(want.roles) {
 			if !strings.Contains(served, role) {
-				t.Errorf("target %s was served by %s", target, served)
+				t.Errorf("target %s was served by the roles %s", target, served)
 			}
 		}
 		if want.unlike != "" && strings.Contains(served, want.unlike) || strings.Contains(served, "unknown") {
-			t.Errorf("target %s was served by %s", target, served)
+			t.Errorf("target %s was served by the roles %s", target, served)
 		}
 		if target == "member:2" && !slices.Equal(trial.Endpoints, endpoints[1:2]) {
 			t.Errorf("member 2 of %v is recorded as %v", endpoints, trial.Endpoints)
@@ -122,11 +122,11 @@ func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.
 		"--prefix", "p/", "--val-size", "64")
 	before := keysOf(t, client, "p/")
 	if len(before) != 200 {
-		t.Errorf("%d keys are in a key space of 200", len(before))
+		t.Errorf("the cluster has %d keys, want 200", len(before))
 	}
 	for key, size := range before {
 		if len(key) != 8 || size != 64 {
-			t.Fatalf("the key %q has %d bytes, and its value %d", key, len(key), size)
+			t.Fatalf("the key %q has %d bytes and its value has %d bytes", key, len(key), size)
 		}
 	}
 	for _, distribution := range []string{"uniform", "zipfian", "hotspot"} {
@@ -136,13 +136,13 @@ func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.
 	after := keysOf(t, client, "p/")
 	for key := range after {
 		if _, there := before[key]; !there {
-			t.Fatalf("the key %q is outside of the key space", key)
+			t.Fatalf("the key %q is outside the key space", key)
 		}
 	}
 	// After a preload, every key exists.
 	w.bench(t, endpoints, exitDone, "get", "--key-space-size", "177", "--total", "10", "--prefix", "preloaded/")
 	if n := len(keysOf(t, client, "preloaded/")); n != 177 {
-		t.Errorf("after the preload there are %d of 177 keys", n)
+		t.Errorf("after the preload, the cluster has %d keys, want 177", n)
 	}
 }
 
@@ -164,10 +164,10 @@ func benchSeeds(t *testing.T, w *world, endpoints []string, client *clientv3.Cli
 		return n
 	}
 	if n := common(sets["a/"], sets["b/"]); n != len(sets["a/"]) || n != len(sets["b/"]) || n < 195 {
-		t.Errorf("the same seed wrote %d and %d keys, %d of them the same", len(sets["a/"]), len(sets["b/"]), n)
+		t.Errorf("two loads with the same seed wrote %d and %d keys, of which %d are the same", len(sets["a/"]), len(sets["b/"]), n)
 	}
 	if n := common(sets["a/"], sets["c/"]); n > 10 {
-		t.Errorf("another seed wrote %d of the same keys", n)
+		t.Errorf("a load with another seed wrote %d of the same keys", n)
 	}
 }
 
@@ -218,7 +218,7 @@ func benchJSON(t *testing.T, w *world, endpoints []string) {
 		for _, name := range strings.Fields(promised) {
 			value, there := fields[name]
 			if !there {
-				t.Errorf("bench %s: there is no field %s", args, name)
+				t.Errorf("bench %s: the output has no field %s", args, name)
 			}
 			if times, is := value.(map[string]any); is && strings.HasSuffix(name, "_time_ns") {
 				checkTimes(t, name, times)
@@ -228,7 +228,7 @@ func benchJSON(t *testing.T, w *world, endpoints []string) {
 			t.Errorf("bench %s: the verdict is %v", args, fields["verdict"])
 		}
 		if left, err := os.ReadDir(w.path("tmp")); err != nil || len(left) > 0 {
-			t.Errorf("bench %s leaves %v, %v", args, left, err)
+			t.Errorf("bench %s left the temporary files %v, %v", args, left, err)
 		}
 	}
 }
@@ -253,7 +253,7 @@ func runJSON(t *testing.T, w *world, endpoints []string) {
 		t.Errorf("-run.json +printed:\n%s", diff)
 	}
 	if len(run.Trials) != 2 || run.Trials[0].Due != 100 || run.Trials[1].Repeat != 2 {
-		t.Errorf("%d trials", len(run.Trials))
+		t.Errorf("the run has %d trials, want 2", len(run.Trials))
 	}
 }
 
@@ -263,11 +263,11 @@ func checkTimes(t *testing.T, name string, times map[string]any) {
 	for _, figure := range strings.Fields("min mean stddev p10 p25 p50 p75 p90 p95 p99 p99_9 max") {
 		value, there := times[figure]
 		if !there || value != nil && !whole.MatchString(fmt.Sprint(value)) {
-			t.Errorf("%s.%s is %v, there: %v", name, figure, value, there)
+			t.Errorf("%s.%s is %v, present: %v", name, figure, value, there)
 		}
 	}
 	if times["p99"] != nil || times["p99_9"] != nil || times["p50"] == nil || times["max"] == nil {
-		t.Errorf("of 300 operations, %s is %v", name, times)
+		t.Errorf("with 300 operations, %s is %v", name, times)
 	}
 }
 
@@ -294,12 +294,12 @@ func TestClusterWithoutQuorumEnds(t *testing.T) {
 		began := time.Now()
 		get := w.run(t, "bench", "get", "--endpoints", alive[0], "--timeout", "1s", "--duration", "3s")
 		get.exits(t, exitFailed).oneSentence(t, alive[0])
-		checkBetween(r, "the time of a load that cannot begin", time.Since(began), 0, 30*time.Second)
+		checkBetween(r, "the duration of a load that cannot begin", time.Since(began), 0, 30*time.Second)
 	})
 	// For a local read, one running member is enough.
 	local := w.bench(t, alive, exitDone, "get", "--no-preload", "--consistency", "local", "--duration", "500ms")
 	if local.Operations == 0 || local.Errors > 0 {
-		t.Errorf("%d local reads, the errors %v", local.Operations, local.ErrorsByKind)
+		t.Errorf("local reads: %d operations, errors %v", local.Operations, local.ErrorsByKind)
 	}
 	for _, args := range [][]string{{"--endpoints", alive[0], "--target", "leader"}, {"--endpoints", strings.Join(endpoints, ",")}} {
 		w.run(t, append([]string{"bench", "put", "--duration", "1s"}, args...)...).exits(t, exitFailed).oneSentence(t)

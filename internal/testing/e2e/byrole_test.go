@@ -47,7 +47,7 @@ func checkByRole(t *testing.T, trial *record.Trial) {
 		served[s.Role] += s.Operations
 	}
 	if served["leader"] == 0 || served["follower"] == 0 || served["leader"]+served["follower"] != trial.Operations {
-		t.Errorf("of %d operations the roles %v served; known are %+v", trial.Operations, served, trial.Roles)
+		t.Errorf("the trial has %d operations; operations by role are %v, and the recorded roles are %+v", trial.Operations, served, trial.Roles)
 	}
-	t.Logf("by role: %v", served)
+	t.Logf("operations by role: %v", served)
 }

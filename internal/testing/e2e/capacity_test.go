@@ -32,16 +32,16 @@ func TestCapacityOfEtcd(t *testing.T) {
 	}
 	run := openRun(t, dir, record.Complete)
 	if run.Capacity == nil || run.Capacity.LowerPerSecond != said.Lower || len(run.Capacity.Trials) != len(run.Trials) {
-		t.Fatalf("the record has %+v of %d trials", run.Capacity, len(run.Trials))
+		t.Fatalf("the record has the capacity %+v and %d trials", run.Capacity, len(run.Trials))
 	}
 	if run.Capacity.WarmUp == nil || run.Capacity.Trials[0].Purpose != record.PurposeWarmUp {
-		t.Errorf("a cluster that was just started was not warmed up: %+v", run.Capacity)
+		t.Errorf("the newly started cluster was not warmed up: %+v", run.Capacity)
 	}
 	if len(said.Curve) != len(run.Trials) {
-		t.Errorf("%d of %d trials are shown", len(said.Curve), len(run.Trials))
+		t.Errorf("the output shows %d of %d trials", len(said.Curve), len(run.Trials))
 	}
 	if len(run.Clusters) != 1 {
-		t.Errorf("there were %d clusters", len(run.Clusters))
+		t.Errorf("the run used %d clusters, want 1", len(run.Clusters))
 	}
 	for i := range run.Trials {
 		warmsUp := run.Capacity.Trials[i].Purpose == record.PurposeWarmUp
@@ -95,14 +95,14 @@ func TestUnknownCapacityIsExplained(t *testing.T) {
 	void := 0
 	for _, v := range said.Void {
 		if void += v.Trials; v.Remedy == "" || v.Why == "" {
-			t.Errorf("a reason has no remedy: %+v", v)
+			t.Errorf("a void reason has no explanation or no remedy: %+v", v)
 		}
 	}
 	if void != len(said.Curve) || said.Curve[0].Void == "" {
 		t.Errorf("%d of %d trials are void: %+v", void, len(said.Curve), said)
 	}
 	if out := w.run(t, "report", dir).exits(t, exitDone).stdout.String(); !strings.Contains(out, "for p99<20ms: unknown") || !strings.Contains(out, "  void  ") {
-		t.Errorf("the report says\n%s", out)
+		t.Errorf("the report is\n%s", out)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestInterruptedCapacityIsReadable(t *testing.T) {
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 	run := openRun(t, dir, record.Interrupted)
 	if run.Capacity == nil || run.Capacity.LowerPerSecond < 200 || run.Capacity.UpperPerSecond != nil {
-		t.Errorf("the record has %+v", run.Capacity)
+		t.Errorf("the record has the capacity %+v", run.Capacity)
 	}
 	if out := p.stdout.String(); !strings.Contains(out, "for p99<5s: at least ") || !strings.Contains(out, "it was interrupted") {
 		t.Errorf("the output is\n%s", out)
@@ -140,13 +140,13 @@ func TestCapacityOverAParameter(t *testing.T) {
 	run := openRun(t, dir, record.Interrupted)
 	over := run.CapacityByParameter
 	if run.Capacity != nil || over == nil || over.Parameter != "value-size" || len(over.Searches) != 2 {
-		t.Fatalf("the record has %+v, %+v", run.Capacity, over)
+		t.Fatalf("the record has the capacity %+v and the sweep %+v", run.Capacity, over)
 	}
 	if s := &over.Searches[0]; s.Value != "64" || s.LowerPerSecond != 40 || s.Status != "at_least" {
-		t.Errorf("the first search came to %+v", s)
+		t.Errorf("the result of the first search is %+v", s)
 	}
 	if len(run.Clusters) != 2 {
-		t.Errorf("there were %d clusters", len(run.Clusters))
+		t.Errorf("the run used %d clusters, want 2", len(run.Clusters))
 	}
 	first := len(over.Searches[0].Trials)
 	for i := range run.Trials {
@@ -155,7 +155,7 @@ func TestCapacityOverAParameter(t *testing.T) {
 			want = 2048
 		}
 		if trial := &run.Trials[i]; trial.ValueSize != want || trial.Preload != (i == 0 || i == first) {
-			t.Errorf("trial %s: values of %d, preload %v", trial.Name, trial.ValueSize, trial.Preload)
+			t.Errorf("trial %s: the values have %d bytes, preload is %v", trial.Name, trial.ValueSize, trial.Preload)
 		}
 	}
 	if out := p.stdout.String(); !strings.Contains(out, "\n64 ") || !strings.Contains(out, "it was interrupted") {

@@ -71,13 +71,13 @@ func TestCaptureRecordsEveryCall(t *testing.T) {
 	mistaken := w.recordsFrom(t, "--capture", "10.1.2.3:2379", "--out", w.path("none.qbrec"))
 	trial := result(t, bench("--total", strconv.Itoa(total), "--val-size", "3000").exits(t, exitDone))
 	if trial.Errors != 0 || trial.Operations != total {
-		t.Errorf("%d operations were done, and %d failed", trial.Operations, trial.Errors)
+		t.Errorf("%d operations succeeded, and %d failed", trial.Operations, trial.Errors)
 	}
 	recorder.signal(t, syscall.SIGINT)
 	recorder.exits(t, exitDone)
 	tried := 1 // the operation that quorumbench tries before the load
 	if by, gaps := calls(t, w.path("a.qbrec")); by["KV/Put"] != total+tried || len(gaps) > 0 {
-		t.Errorf("heard are %v, missing is %q", by, gaps)
+		t.Errorf("the recording has the calls %v and the gaps %q", by, gaps)
 	}
 
 	mistaken.signal(t, syscall.SIGINT)
@@ -90,7 +90,7 @@ func TestCaptureRecordsEveryCall(t *testing.T) {
 	recorder.signal(t, syscall.SIGINT)
 	recorder.exits(t, exitDone).awaitText(t, "already open when the capture began, and are not recorded")
 	if by, gaps := calls(t, w.path("late.qbrec")); by["KV/Put"] != 0 || len(gaps) < 8 {
-		t.Errorf("heard are %v, missing is %q", by, gaps)
+		t.Errorf("the recording has the calls %v and the gaps %q", by, gaps)
 	}
 	server.signal(t, syscall.SIGTERM)
 	server.exits(t, exitDone)

@@ -56,28 +56,28 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 		trial := byName(t, run, name)
 		a := trial.Verification
 		if a == nil {
-			t.Fatalf("the answers of %s were not checked", name)
+			t.Fatalf("the responses of trial %s were not verified", name)
 		}
 		if len(a.WrongByKind) > 0 || a.Failure != "" || len(a.Undecided) > 0 || rule(trial, 33) != "" {
-			t.Errorf("%s is accused: %+v", name, a)
+			t.Errorf("trial %s: the verification found problems: %+v", name, a)
 		}
 		if len(a.Members) != 3 {
-			t.Errorf("for %s, %d members were read completely", name, len(a.Members))
+			t.Errorf("trial %s: the data of %d members was read after the load, want 3", name, len(a.Members))
 		}
 		for _, m := range a.Members {
 			if m.Failure != "" || m.Keys > 200 || m.Keys != a.Members[0].Keys {
-				t.Errorf("a member was read with %+v", m)
+				t.Errorf("reading a member after the load resulted in %+v", m)
 			}
 		}
 		// The limit on the history's size applies to only two trials. In the other trials, a
 		// transaction takes one part per key, or the history is short and consists mostly of
 		// framing.
 		if each, ok := a.BytesPerRecord(); !ok || each > 24 && (name == "counted" || name == "several") {
-			t.Errorf("the history of %s takes %.1f bytes an operation on disk", name, each)
+			t.Errorf("trial %s: the history has %.1f bytes per operation on disk", name, each)
 		}
 		if strings.HasPrefix(name, "locked") {
 			if l := a.Locks; l == nil || l.Locks != 1 || l.Acquisitions != 100 || l.OverlappingHolds > 0 || l.Waits.Max == 0 || l.Holds.Max == 0 {
-				t.Errorf("the locks are %+v", l)
+				t.Errorf("the results of the locks are %+v", l)
 			}
 			continue
 		}
@@ -87,28 +87,28 @@ func TestCorrectResponsesAreNotAccused(t *testing.T) {
 	}
 	for _, name := range []string{"counted", "ranges", "broken"} {
 		if w := byName(t, run, name).Verification.Watches; w == nil || w.Events == 0 || w.Watchers == 0 || w.Ended > 0 {
-			t.Errorf("the watchers of %s received %+v", name, w)
+			t.Errorf("trial %s: the results of the watchers are %+v", name, w)
 		}
 	}
 	broken := byName(t, run, "broken").Verification
 	if broken.Watches.Progress == 0 || broken.Watches.Resumed == 0 || broken.Leases == nil || broken.Leases.Renewals == 0 || broken.Leases.EndedLeases > 0 {
-		t.Errorf("where the leader was killed, watchers received %+v, and the leases are %+v", broken.Watches, broken.Leases)
+		t.Errorf("trial \"broken\": the results of the watchers are %+v, and the results of the leases are %+v", broken.Watches, broken.Leases)
 	}
 	// Every operation that became due was recorded, and every key was read from every member.
 	if counted := byName(t, run, "counted"); counted.Verification.Operations != counted.Due+3*200 || counted.Due != 1600 {
-		t.Errorf("%d operations were checked of %d and the reads of 3 members", counted.Verification.Operations, counted.Due)
+		t.Errorf("%d operations were verified, want %d plus 600 reads of the members", counted.Verification.Operations, counted.Due)
 	}
 	if broken.Indefinite == 0 {
-		t.Logf("no write ended without an answer")
+		t.Logf("no write had an indefinite outcome")
 	}
 	for _, text := range []string{"Verification", "No consistency violation", "Data of m3 after the load verified (200 keys)", "local reads at m", "1 lock: acquired 100 times; wait p50"} {
 		if !strings.Contains(p.stdout.String(), text) {
-			t.Errorf("the report does not say %q", text)
+			t.Errorf("the report does not contain %q", text)
 		}
 	}
 	again := w.run(t, "verify", dir).exits(t, exitDone)
 	if n := strings.Count(again.stdout.String(), "No consistency violation"); n != 8 {
-		t.Errorf("checked again, %d trials are right:\n%s", n, again.stdout.String())
+		t.Errorf("after `verify`, %d trials have no consistency violation, want 8:\n%s", n, again.stdout.String())
 	}
 }
 
@@ -152,7 +152,7 @@ func TestPlantedLiesAreFound(t *testing.T) {
 						found += trial.Verification.WrongByKind[kind]
 					}
 					if found == 0 || !strings.Contains(rule(trial, 33), "the store violated a consistency guarantee") || len(trial.Verification.Violations) == 0 {
-						t.Errorf("seed %d: found %v, and none of %q", seed, trial.Verification.WrongByKind, want)
+						t.Errorf("seed %d: the violations found are %v, want one of %q", seed, trial.Verification.WrongByKind, want)
 					}
 				}
 			})
@@ -269,7 +269,7 @@ func TestHistoryOfAKilledRunIsChecked(t *testing.T) {
 	<-p.ended
 	again := w.run(t, "verify", dir).exits(t, exitDone)
 	if !strings.Contains(again.stdout.String(), "No consistency violation") || !strings.Contains(again.stdout.String(), "the end of the history is missing; only the earlier operations are used") {
-		t.Errorf("the output about a killed run is\n%s", again.stdout.String())
+		t.Errorf("the output of `verify` for the killed run is\n%s", again.stdout.String())
 	}
 	w.run(t, "verify", w.path("cache")).exits(t, exitFailed).oneSentence(t)
 }

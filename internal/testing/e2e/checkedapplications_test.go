@@ -122,15 +122,15 @@ func checkLies(t *testing.T, r settle.Reporter, trial, scenario string, l lies, 
 	p.exits(t, code)
 	a := byName(t, openRun(t, w.path("run"), record.Complete), trial).Verification
 	if l.want == nil && len(a.WrongByKind) > 0 {
-		t.Errorf("found %v", a.WrongByKind)
+		t.Errorf("the violations found are %v, want none", a.WrongByKind)
 	}
 	for _, kinds := range l.want {
 		if !slices.ContainsFunc(strings.Split(kinds, "|"), func(kind string) bool { return a.WrongByKind[kind] > 0 }) {
-			t.Errorf("found %v, want one of %q", a.WrongByKind, kinds)
+			t.Errorf("the violations found are %v, want one of %q", a.WrongByKind, kinds)
 		}
 	}
 	if a.Watches == nil || !reported(a) {
-		r.Errorf("%d operations were verified, watchers received %+v, and members were read as %+v", a.Operations, a.Watches, a.Members)
+		r.Errorf("%d operations were verified, the results of the watchers are %+v, and the results of the members are %+v", a.Operations, a.Watches, a.Members)
 	}
 }
 
@@ -160,14 +160,14 @@ func TestAnApplicationIsNotAccused(t *testing.T) {
 		trial, a := byName(t, run, name), unaccused(t, run, name)
 		sameKeys(t, a)
 		if a.Members[0].Keys < 500 || a.Watches == nil || a.Watches.Events == 0 || a.Watches.Progress == 0 {
-			t.Fatalf("%s has %+v", name, a)
+			t.Fatalf("trial %s: the verification is %+v", name, a)
 		}
 		if a.Operations < trial.Due+3*a.Members[0].Keys || a.Keys < a.Members[0].Keys {
-			t.Errorf("%d operations of %d keys were checked, and %d calls were due", a.Operations, a.Keys, trial.Due)
+			t.Errorf("%d operations on %d keys were verified, and %d calls were due", a.Operations, a.Keys, trial.Due)
 		}
 	}
 	if a := byName(t, run, "broken").Verification; a.Watches.Resumed == 0 || a.Indefinite < 2 {
-		t.Errorf("where the leader was killed, %d writes may have been executed, and watchers received %+v", a.Indefinite, a.Watches)
+		t.Errorf("trial \"broken\": %d writes are indefinite, and the results of the watchers are %+v", a.Indefinite, a.Watches)
 	}
 	w.run(t, "verify", dir).exits(t, exitDone)
 }
@@ -247,7 +247,7 @@ func TestNoStoreIsAccusedByADiscovery(t *testing.T) {
 			a := unaccused(t, run, name)
 			sameKeys(t, a)
 			if a.Watches == nil || a.Watches.Events == 0 {
-				t.Errorf("%s has %+v", name, a)
+				t.Errorf("trial %s: the verification is %+v", name, a)
 			}
 		}
 	})

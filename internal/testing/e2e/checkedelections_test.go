@@ -141,7 +141,7 @@ func TestNoStoreIsAccusedByElections(t *testing.T) {
 	}, func(t *testing.T, st store.Store, _ string, run *record.Run) {
 		for _, kind := range kinds[st.Name()] {
 			if a := unaccused(t, run, kind); a.Watches == nil || a.Watches.Events == 0 {
-				t.Errorf("the %s has %+v", kind, a)
+				t.Errorf("trial %s: the verification is %+v", kind, a)
 			}
 		}
 	})
@@ -180,11 +180,11 @@ func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
 		for _, name := range names {
 			unaccused(t, run, name)
 			ends := endsIn(t, dir, name)
-			t.Logf("of the %s %d nodes' ends are known", name, ends)
+			t.Logf("trial %s: the history records the end of the session for %d keys", name, ends)
 			known += ends
 		}
 		if known == 0 {
-			t.Error("of no node it is known when its session ended")
+			t.Error("no history records the end of a session for any key")
 		}
 	})
 }
@@ -194,7 +194,7 @@ func endsIn(t *testing.T, dir, trial string) (n int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "trial-*-"+trial, "history-*"))
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("the history is in %q: %v", paths, err)
+		t.Fatalf("the history files are %q: %v", paths, err)
 	}
 	set, err := ops.Open(paths...)
 	if err != nil {

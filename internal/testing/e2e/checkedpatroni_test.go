@@ -77,7 +77,7 @@ func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
 	a := byName(t, openRun(t, w.path("run"), record.Complete), "patroni").Verification
 	const leaders, members = 8, 8 * 3
 	if n := a.WrongByKind["key outlived its session"]; n <= leaders || n > leaders+members || len(a.WrongByKind) != 1 || len(a.Members) != 1 || a.Members[0].Failure != "" {
-		t.Errorf("found are %v, and members were read as %+v", a.WrongByKind, a.Members)
+		t.Errorf("the violations found are %v, and the results of the members are %+v", a.WrongByKind, a.Members)
 	}
 }
 
@@ -118,10 +118,10 @@ func TestNoStoreIsAccusedByPatronis(t *testing.T) {
 		a := unaccused(t, run, "patroni")
 		sameKeys(t, a)
 		if a.Watches == nil || a.Watches.Watchers == 0 || a.Operations < 100 {
-			t.Errorf("the output is %+v", a)
+			t.Errorf("the verification is %+v", a)
 		}
 		if ends := endsIn(t, dir, "patroni"); ends > 0 != (st.Name() == "zookeeper") {
-			t.Errorf("of %d keys it is known when their session ended", ends)
+			t.Errorf("the history records the end of the session for %d keys", ends)
 		}
 	})
 }

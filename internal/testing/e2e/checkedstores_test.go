@@ -89,11 +89,11 @@ func unaccused(t *testing.T, run *record.Run, name string) *record.Verification 
 	trial := byName(t, run, name)
 	a := trial.Verification
 	if a == nil || len(a.WrongByKind) > 0 || a.Failure != "" || len(a.Members) != 3 || rule(trial, 33) != "" {
-		t.Fatalf("the answers of %s are %+v", name, a)
+		t.Fatalf("trial %s: the verification is %+v", name, a)
 	}
 	for _, m := range a.Members {
 		if m.Failure != "" {
-			t.Errorf("%s: a member was read so: %+v", name, m)
+			t.Errorf("%s: reading a member after the load resulted in %+v", name, m)
 		}
 	}
 	return a
@@ -105,7 +105,7 @@ func sameKeys(t *testing.T, a *record.Verification) {
 	t.Helper()
 	for _, m := range a.Members {
 		if m.Keys == 0 || m.Keys != a.Members[0].Keys {
-			t.Errorf("a member was read so: %+v, and the first %+v", m, a.Members[0])
+			t.Errorf("reading a member after the load resulted in %+v, and reading the first member in %+v", m, a.Members[0])
 		}
 	}
 }
@@ -128,17 +128,17 @@ func checkRight(t *testing.T, run *record.Run) {
 	a := unaccused(t, run, "broken")
 	sameKeys(t, a)
 	if a.Operations <= 3*100 || a.VerifiedOperations != a.Operations {
-		t.Fatalf("the answers were checked so: %+v", a)
+		t.Fatalf("the verification is %+v", a)
 	}
 	for _, why := range a.Undecided {
 		if !strings.Contains(why, "returns no revisions of writes") && !strings.Contains(why, "the search covered only the first") && !strings.Contains(why, "the search did not finish") {
-			t.Errorf("it is not decided: %s", why)
+			t.Errorf("the reason for undecided operations is missing: %s", why)
 		}
 	}
 	if len(a.Staleness) == 0 || a.Staleness[0].Reads == 0 {
 		t.Errorf("the staleness of local reads is %+v", a.Staleness)
 	}
-	t.Logf("%d operations, %d indefinite, %d resolved, not guaranteed %v, checked in %.2f s, %d bytes", a.Operations, a.Indefinite, a.Resolved, a.NotGuaranteed, a.Seconds, a.Bytes)
+	t.Logf("%d operations, %d indefinite, %d resolved, not guaranteed %v; the verification took %.2f s and %d bytes", a.Operations, a.Indefinite, a.Resolved, a.NotGuaranteed, a.Seconds, a.Bytes)
 }
 
 const nodesScenario = `
@@ -183,9 +183,9 @@ func checkNodes(t *testing.T, r settle.Reporter, script string, want bool) {
 	p.exits(t, code)
 	a := byName(t, openRun(t, w.path("run"), record.Complete), "nodes").Verification
 	if n := a.WrongByKind["key outlived its session"]; n > 0 != want || len(a.WrongByKind) > 0 != want || len(a.Members) != 1 || a.Members[0].Failure != "" {
-		t.Errorf("found are %v, and members were read as %+v", a.WrongByKind, a.Members)
+		t.Errorf("the violations found are %v, and the results of the members are %+v", a.WrongByKind, a.Members)
 	}
 	if !want && endsIn(t, w.path("run"), "nodes") == 0 {
-		t.Error("of no node it is known when its session ended")
+		t.Error("the history does not record the end of a session for any key")
 	}
 }

@@ -76,7 +76,7 @@ func (w *world) spaces(t *testing.T, delay time.Duration) (targets []string) {
 		t.Cleanup(func() {
 			_ = c.Process.Signal(syscall.SIGTERM)
 			if err := c.Wait(); err != nil {
-				t.Errorf("the agent on %s: %v", name, err)
+				t.Errorf("the agent on %s ended with %v", name, err)
 			}
 		})
 		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || strings.TrimSpace(line) != targets[i] {
@@ -134,15 +134,15 @@ func TestCheckHosts(t *testing.T) {
 	p.exits(t, exitFailed)
 	for i, rule := range c.Stores[0].Rules[:3] {
 		if c.Stores[0].Store != "etcd" || rule.Rule != "disk" || rule.Where[0] != c.Hosts[i].Name || c.Hosts[i].ClockBound == nil {
-			t.Errorf("%s of host %d: %+v, clock %v", c.Stores[0].Store, i, rule, c.Hosts[i].ClockBound)
+			t.Errorf("the rule for %s on host %d is %+v, and the clock bound is %v", c.Stores[0].Store, i, rule, c.Hosts[i].ClockBound)
 		}
 		// A busy machine delays some writes on every host.
 		if bad := i == 1; bad && (rule.State != "fail" || rule.Slow.Value < 0.99) || !bad && rule.Slow.Value > 0.5 {
-			t.Errorf("the disk of host %d: %+v", i, rule)
+			t.Errorf("the rule about the disk of host %d is %+v", i, rule)
 		}
 	}
 	if len(c.Pairs) != 3 {
-		t.Errorf("%d pairs", len(c.Pairs))
+		t.Errorf("the check measured %d pairs of hosts, want 3", len(c.Pairs))
 	}
 	for _, pair := range c.Pairs {
 		far := pair.From == c.Hosts[2].Name || pair.To == c.Hosts[2].Name
@@ -152,15 +152,15 @@ func TestCheckHosts(t *testing.T) {
 	}
 	settings := c.Stores[0].Settings
 	if len(settings) != 2 || settings[0].Name != "heartbeat-interval" {
-		t.Fatalf("settings %+v", settings)
+		t.Fatalf("the suggested settings are %+v", settings)
 	}
 	if beat, err := time.ParseDuration(settings[0].Value); err != nil || beat < added+slow {
-		t.Errorf("settings %+v", settings)
+		t.Errorf("the suggested settings are %+v", settings)
 	}
 	for _, s := range c.Stores {
 		for _, rule := range s.Rules {
 			if s.Store == "consul" && rule.Rule == "mean round trip" && (rule.State != "fail" || len(rule.Where) != 2) {
-				t.Errorf("Consul: %+v", rule)
+				t.Errorf("the rule for Consul is %+v", rule)
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func (w *world) noData(t *testing.T) {
 	t.Helper()
 	for _, pattern := range []string{w.path("db?", "quorumbench-data-*"), w.path("db?", "*", "quorumbench-data-*")} {
 		if left, _ := filepath.Glob(pattern); len(left) > 0 {
-			t.Errorf("%v are left", left)
+			t.Errorf("the check left these files: %v", left)
 		}
 	}
 }

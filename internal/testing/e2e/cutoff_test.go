@@ -67,7 +67,7 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	w.writeKey(t, st, majority, oldSize)
 	old := linear.Want(kv.OK, read(kv.Linearizable)).Value
 	if len(old) != oldSize {
-		t.Fatalf("before the cut a linearizable read has %q", old)
+		t.Fatalf("before the member was cut off, a linearizable read returned %q", old)
 	}
 	eventually(t, patience, "the follower had applied the old value", func() bool {
 		e, err := local.Try(read(kv.Local))
@@ -76,18 +76,18 @@ func cutOff(t *testing.T, st store.Store, exec string) {
 	c.hub.cut(t, follower)
 	w.writeKey(t, st, majority, newSize)
 	if e := session(t, st, c.access, majority).Want(kv.OK, read(kv.Linearizable)); len(e.Value) != newSize {
-		t.Fatalf("the majority has %q", e.Value)
+		t.Fatalf("a read from the majority returned %q", e.Value)
 	}
 
 	if e := local.Want(kv.OK, read(kv.Local)); string(e.Value) != string(old) {
-		t.Errorf("cut off, a local read has %q, and the old value is %q", e.Value, old)
+		t.Errorf("at the cut-off member, a local read returned %q, want the old value %q", e.Value, old)
 	}
 	began := time.Now()
 	linear.SetTimeLimit(unanswered)
 	e, err := linear.Try(read(kv.Linearizable))
-	t.Logf("cut off, a linearizable read ended after %v with %v %q, %v", time.Since(began).Round(time.Millisecond), e.Outcome, e.Text, err)
+	t.Logf("at the cut-off member, a linearizable read ended after %v with %v %q, %v", time.Since(began).Round(time.Millisecond), e.Outcome, e.Text, err)
 	if !e.Outcome.Failed() || len(e.Value) > 0 {
-		t.Errorf("cut off, a linearizable read ends in %v with %q", e.Outcome, e.Value)
+		t.Errorf("at the cut-off member, a linearizable read ended with %v and the value %q", e.Outcome, e.Value)
 	}
 	_, sessions := st.Codecs(c.access)(store.ConnectionInfo{Endpoint: alone}).(store.SessionCodec)
 	w.askAlone(t, st, alone, sessions)
@@ -127,11 +127,11 @@ func (w *world) askAlone(t *testing.T, st store.Store, endpoint string, sessions
 			p.exits(t, exitFailed).oneSentence(t, endpoint)
 		case level == "local":
 			if trial := result(t, p.exits(t, exitDone)); trial.Operations != 4 || trial.Errors+trial.WrongResponses > 0 {
-				t.Errorf("of 4 local reads %d had the old value, %d another; the errors %v", trial.Operations, trial.WrongResponses, trial.ErrorsByKind)
+				t.Errorf("4 local reads: %d returned the old value, %d returned another value; errors %v", trial.Operations, trial.WrongResponses, trial.ErrorsByKind)
 			}
 		default:
 			if trial := result(t, p.exits(t, exitFailed)); trial.Errors != 4 || trial.Operations+trial.WrongResponses > 0 {
-				t.Errorf("of 4 linearizable reads %d had an old value, %d another; the errors %v", trial.Operations, trial.WrongResponses, trial.ErrorsByKind)
+				t.Errorf("4 linearizable reads: %d returned the old value, %d returned another value; errors %v", trial.Operations, trial.WrongResponses, trial.ErrorsByKind)
 			}
 		}
 	}

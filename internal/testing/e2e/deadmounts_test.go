@@ -43,7 +43,7 @@ func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 		}
 		eventually(t, patience, "the processes ended", func() bool { return len(w.processes()) == 0 })
 		if !mounted(w) {
-			t.Fatal("nothing is mounted")
+			t.Fatal("no disk is mounted after the processes were killed")
 		}
 	}
 	said := func(t *testing.T, w *world, p *startedProgram, dir string) {
@@ -51,10 +51,10 @@ func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 			t.Errorf("the output is %q", said)
 		}
 		if mounted(w) {
-			t.Error("a dead disk is mounted")
+			t.Error("a dead disk is still mounted")
 		}
 		if dataLeft(w.path(dir)) {
-			t.Error("data is left")
+			t.Error("the members' data was not removed")
 		}
 	}
 
@@ -89,7 +89,7 @@ func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 		again.signal(t, syscall.SIGTERM)
 		again.exits(t, exitDone)
 		if logs, err := filepath.Glob(w.path("agent", "quorumbench-session-*")); err != nil || len(logs) != 1 {
-			t.Errorf("the logs of the session are in %q, %v", logs, err)
+			t.Errorf("the session's log folders are %q, %v", logs, err)
 		}
 	})
 }

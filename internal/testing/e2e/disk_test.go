@@ -78,7 +78,7 @@ func TestFullDiskWhileRecording(t *testing.T) {
 				t.Errorf("the results are not printed:\n%s", out)
 			}
 			if left := w.members(); len(left) > 0 || dataLeft(w.dir) {
-				t.Errorf("left are %v, and data: %v", left, dataLeft(w.dir))
+				t.Errorf("members still running: %v; data left: %v", left, dataLeft(w.dir))
 			}
 			checkHalf(t, filepath.Join(disk, "run"), folder)
 		})
@@ -95,11 +95,11 @@ func checkHalf(t *testing.T, dir, folder string) {
 	}
 	last := run.Trials[len(run.Trials)-1]
 	if run.State == record.Complete || last.State == record.Complete || last.Folder != folder {
-		t.Errorf("the run is %s, its trial %s is %s", run.State, last.Folder, last.State)
+		t.Errorf("the run's state is %s; its last trial is in the folder %s with state %s", run.State, last.Folder, last.State)
 	}
 	files, err := record.OpenTrial(dir, folder)
 	if err != nil || len(files.Timeline) == 0 || len(files.Intervals) == 0 {
-		t.Errorf("%d seconds and %d histograms are left: %v", len(files.Timeline), len(files.Intervals), err)
+		t.Errorf("the interrupted trial has %d seconds and %d histograms: %v", len(files.Timeline), len(files.Intervals), err)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestFullDiskForTheMembers(t *testing.T) {
 	p := w.run(t, "run", w.file(t, "long.yaml", long), "--out", w.path("run"), "--data-dir", disk)
 	p.exits(t, exitFailed).oneSentence(t, "no space left on device")
 	if run := openRun(t, w.path("run"), record.Failed); run.Failure == "" {
-		t.Error("the record does not say why")
+		t.Error("the record does not contain the reason for the failure")
 	}
 	if dataLeft(disk) {
 		t.Error("the members' data is left")
@@ -144,11 +144,11 @@ func TestUnwritableFolders(t *testing.T) {
 	} {
 		p := w.run(t, test.args...).exits(t, exitFailed)
 		if said := p.oneSentence(t, test.want); strings.Contains(said, "\n") || p.stdout.String() != "" && !strings.Contains(p.stdout.String(), "failed") {
-			t.Errorf("%q: the output is %q and prints\n%s", test.args, said, p.stdout.String())
+			t.Errorf("%q: stderr is %q and stdout is\n%s", test.args, said, p.stdout.String())
 		}
 	}
 	if got := w.read(t, "file"); got != "in the way" {
-		t.Errorf("the file in the way has %q now", got)
+		t.Errorf("the content of the existing file is now %q", got)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 	first.exits(t, exitDone)
 	w.run(t, second...).exits(t, exitFailed).oneSentence(t, dir)
 	if run := openRun(t, dir, record.Complete); len(run.Trials) != 1 {
-		t.Errorf("%d trials", len(run.Trials))
+		t.Errorf("the run has %d trials, want 1", len(run.Trials))
 	}
 	// If two runs begin at the same time, only one of them can use the folder.
 	dir = w.path("both")
@@ -179,7 +179,7 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 		codes[p.end(t).state.ExitCode()]++
 	}
 	if codes[exitDone] != 1 || codes[exitFailed] != 1 {
-		t.Errorf("two runs that began at once have the exit codes %v", codes)
+		t.Errorf("two runs that started at the same time have the exit codes %v", codes)
 	}
 	openRun(t, dir, record.Complete)
 }

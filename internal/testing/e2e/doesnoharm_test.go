@@ -89,11 +89,11 @@ func TestEveryBenchCommandIsHarmless(t *testing.T) {
 	lists, _, _ := strings.Cut(rest, "\nCluster flags:\n")
 	kinds := regexp.MustCompile(`(?m)^  ([a-z-]+)  `).FindAllStringSubmatch(lists, -1)
 	if len(kinds) != len(benchKinds) {
-		t.Errorf("the help of bench lists %d commands, and %d are tried against a user's cluster", len(kinds), len(benchKinds))
+		t.Errorf("the help of bench lists %d commands, but %d of them are tested against a user's cluster", len(kinds), len(benchKinds))
 	}
 	for _, kind := range kinds {
 		if benchKinds[kind[1]] == "" {
-			t.Errorf("bench %s is not tried against a user's cluster", kind[1])
+			t.Errorf("bench %s is not tested against a user's cluster", kind[1])
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestCommandsKeepUserData(t *testing.T) {
 				t.Errorf("quorumbench %s: exit code %d, not one of %v\n%s%s", p.args, code, h.code, abbreviate(p.stdout.String()), abbreviate(p.stderr.String()))
 			}
 			if said := p.stderr.String(); h.args[1] != "range" && (!strings.Contains(said, " in the running cluster and re") || !strings.Contains(said, " below ") && !strings.Contains(args, "lease")) {
-				t.Errorf("quorumbench %s does not say what it writes:\n%s", p.args, said)
+				t.Errorf("quorumbench %s does not print what it writes:\n%s", p.args, said)
 			}
 			before = u.unchanged(t, before, "quorumbench "+p.args)
 		}

@@ -47,7 +47,7 @@ func TestMovedLeadershipIsDetected(t *testing.T) {
 				}
 			}
 			if len(elections) == 0 || trial.TermChanges != len(elections) || len(trial.LostMembers) > 0 {
-				t.Fatalf("%d term changes, lost are %v, and the elections %+v", trial.TermChanges, trial.LostMembers, elections)
+				t.Fatalf("the trial has %d term changes, the lost members %v and the elections %+v", trial.TermChanges, trial.LostMembers, elections)
 			}
 			// On a busy machine, members may elect a leader on their own. Each election must be
 			// reported once: its old term must be the previous election's new term.
@@ -55,13 +55,13 @@ func TestMovedLeadershipIsDetected(t *testing.T) {
 			for _, e := range elections {
 				terms := electedTerms.FindStringSubmatch(e.Text)
 				if terms == nil || before != "" && terms[2] != before {
-					t.Fatalf("the elections are %+v", elections)
+					t.Fatalf("the terms of the elections are not consecutive: %+v", elections)
 				}
 				before = terms[1]
 			}
 			e := elections[0]
 			if e.Member != leader || e.Line != "" || !strings.Contains(e.Text, "(seen at ") || e.Time.Before(moved) || e.Time.Sub(moved) > 5*time.Second {
-				t.Errorf("%s leads since %v, and the election is %+v", leader, moved, e)
+				t.Errorf("%s became leader at %v, but the first election is %+v", leader, moved, e)
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func moveLeader(t *testing.T, st store.Store, endpoints []string) (name string, 
 		}
 		return m.Name, asked
 	}
-	t.Fatal("no member follows")
+	t.Fatal("no member is a follower")
 	return "", asked
 }
 
@@ -102,7 +102,7 @@ func leaderByLogs(t *testing.T, st store.Store, logs string) (name string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(logs, "*.log"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("there are the logs %v, %v", files, err)
+		t.Fatalf("the log files are %v, %v", files, err)
 	}
 	var newest time.Time
 	for _, file := range files {
@@ -119,7 +119,7 @@ func leaderByLogs(t *testing.T, st store.Store, logs string) (name string) {
 		}
 	}
 	if name == "" {
-		t.Fatal("no log has an election")
+		t.Fatal("no log contains an election")
 	}
 	return name
 }

@@ -123,10 +123,10 @@ func deadMember(t *testing.T, w *world, name string, endpoints []string, pids []
 	for _, target := range []string{"any", "all", "leader", "followers", "member:3"} {
 		trial := w.bench(t, endpoints, exitDone, "put", "--store", name, "--total", "30", "--target", target)
 		if len(trial.Absent) != 1 || trial.Absent[0].Endpoint != endpoints[1] {
-			t.Errorf("target %s: absent members %v, not the one at %s", target, trial.Absent, endpoints[1])
+			t.Errorf("target %s: the absent members are %v, want the member at %s", target, trial.Absent, endpoints[1])
 		}
 		if slices.Contains(trial.Endpoints, endpoints[1]) || trial.Errors > 0 || len(trial.LostMembers) > 0 {
-			t.Errorf("target %s: endpoints %v, %d failed, lost %v", target, trial.Endpoints, trial.Errors, trial.LostMembers)
+			t.Errorf("target %s: the endpoints are %v, %d operations failed, and the lost members are %v", target, trial.Endpoints, trial.Errors, trial.LostMembers)
 		}
 	}
 	w.run(t, "bench", "put", "--store", name, "--endpoints", list, "--total", "30", "--target", "member:2").
@@ -144,11 +144,11 @@ func reachedWhereGiven(t *testing.T, w *world, name string, endpoints []string) 
 		trial := w.bench(t, given, exitDone, "put", "--store", name, "--total", "30", "--target", target)
 		for _, e := range trial.Endpoints {
 			if !slices.Contains(given, e) {
-				t.Errorf("target %s: the load went to %s, which was not given", target, e)
+				t.Errorf("target %s: the load went to %s, which is not one of the given endpoints", target, e)
 			}
 		}
 		if target == "member:2" && !slices.Equal(trial.Endpoints, given[1:2]) {
-			t.Errorf("member 2 is %v, not %s", trial.Endpoints, given[1])
+			t.Errorf("target member:2 has the endpoints %v, want %s", trial.Endpoints, given[1])
 		}
 	}
 }
@@ -193,14 +193,14 @@ func endsBeforeTheLoad(t *testing.T, w *world, endpoints []string) {
 			trial := w.bench(t, given, exitDone, command, "--total", "50", "--key-space-size", "100", "--conns", "4", "--clients", "4")
 			for _, m := range trial.Absent {
 				if m.Endpoint != given[1] || slices.Contains(trial.Endpoints, given[1]) {
-					t.Errorf("%s after %d connections: %s is absent, and the load went to %v", command, connections, m.Endpoint, trial.Endpoints)
+					t.Errorf("%s after %d connections: the absent member is %s, and the load went to %v", command, connections, m.Endpoint, trial.Endpoints)
 				}
 				named++
 			}
 		}
 	}
 	if named == 0 {
-		t.Error("the member was never named")
+		t.Error("no trial reported the absent member")
 	}
 }
 

@@ -42,11 +42,11 @@ func TestMembersGetACleanEnvironment(t *testing.T) {
 			}
 		}
 		if !given {
-			t.Errorf("member %d lacks the scenario's variable: %q", pid, b)
+			t.Errorf("the environment of member %d lacks the scenario's variable: %q", pid, b)
 		}
 	}
 	if members == 0 {
-		t.Error("no member was looked at")
+		t.Error("no member was examined")
 	}
 	p.interrupt(t)
 	p.exits(t, exitInterrupted)
@@ -57,6 +57,6 @@ func TestMembersGetACleanEnvironment(t *testing.T) {
 	report := w.run(t, "report", dir)
 	report.exits(t, exitDone)
 	if !strings.Contains(report.stdout.String(), "with the environment ETCD_EXAMPLE=given") {
-		t.Errorf("the report says nothing of the environment:\n%s", report.stdout.String())
+		t.Errorf("the report does not contain the environment:\n%s", report.stdout.String())
 	}
 }

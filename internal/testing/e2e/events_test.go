@@ -75,7 +75,7 @@ func TestMembersLogsBecomeEvents(t *testing.T) {
 				checkElected(t, r, dir, byName(t, run, "killed"), killed)
 				for _, says := range []string{"\nEvents", "snapshots: ", " snapshots (", " election"} {
 					if out := p.stdout.String(); !strings.Contains(out, says) {
-						t.Errorf("the output does not have %q:\n%s", says, out)
+						t.Errorf("the output does not contain %q:\n%s", says, out)
 					}
 				}
 			})
@@ -127,10 +127,10 @@ func events(t *testing.T, dir string, trial *record.Trial) []record.Event {
 	from, to := trial.Started.Add(-2*time.Second), trial.Opened.Add(time.Duration(trial.Seconds*1e9)+patience)
 	for _, e := range files.Events {
 		if e.Time.Before(from) || e.Time.After(to) {
-			t.Errorf("%s from %v to %v has the event %+v", trial.Name, from, to, e)
+			t.Errorf("trial %s, from %v to %v, has an event outside this period: %+v", trial.Name, from, to, e)
 		}
 		if e.Line != "" && (!strings.HasPrefix(e.Text, e.Member+" ") || e.Duration < 0 || len(e.Line) > 500) {
-			t.Errorf("%s has the event %+v", trial.Name, e)
+			t.Errorf("%s has the invalid event %+v", trial.Name, e)
 		}
 	}
 	return files.Events
@@ -144,7 +144,7 @@ func checkSnapshots(t *testing.T, dir string, trial *record.Trial) {
 			if !slices.ContainsFunc(all, func(e record.Event) bool {
 				return e.Kind == string(kind) && e.Member == member && e.Line != ""
 			}) {
-				t.Errorf("%s: no event %s of %s among %d", trial.Name, kind, member, len(all))
+				t.Errorf("%s: none of the events is %s of member %s (%d events)", trial.Name, kind, member, len(all))
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func checkElected(t *testing.T, r settle.Reporter, dir string, trial *record.Tri
 	t.Helper()
 	all := events(t, dir, trial)
 	if len(trial.LostMembers) != 1 || trial.LostMembers[0] != killed {
-		t.Errorf("%s: %s was killed, and lost are %v", trial.Name, killed, trial.LostMembers)
+		t.Errorf("%s: %s was killed, but the lost members are %v", trial.Name, killed, trial.LostMembers)
 	}
 	elections := 0
 	for _, e := range all {
@@ -162,17 +162,17 @@ func checkElected(t *testing.T, r settle.Reporter, dir string, trial *record.Tri
 			continue
 		}
 		if elections++; e.Line == "" {
-			t.Errorf("%s: the logs have every election, and this one was only seen: %+v", trial.Name, e)
+			t.Errorf("%s: an election is not based on a log line, although the logs contain every election: %+v", trial.Name, e)
 		}
 	}
 	if trial.TermChanges != elections { // on a busy machine an election may occur after the window
-		r.Errorf("%s: %d elections, and %d in the window", trial.Name, elections, trial.TermChanges)
+		r.Errorf("%s: the logs have %d elections, but the window has %d term changes", trial.Name, elections, trial.TermChanges)
 	}
 	for _, kind := range []store.SignalKind{store.ElectionStarted, store.Elected} {
 		if !slices.ContainsFunc(all, func(e record.Event) bool {
 			return e.Kind == string(kind) && e.Member != "" && e.Member != killed && e.Line != ""
 		}) {
-			t.Errorf("%s: %s was killed, and no event %s names another member: %+v", trial.Name, killed, kind, all)
+			t.Errorf("%s: after %s was killed, no event %s has another member: %+v", trial.Name, killed, kind, all)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func TestRunKilledDuringAFaultLeavesNothing(t *testing.T) {
 				return err == nil && !bytes.Contains(mounts, []byte(w.dir))
 			})
 			if run, err := record.Open(dir); err != nil || run.State == record.Complete || len(run.Trials) != 1 {
-				t.Errorf("the run that was killed says that it is %+v, %v", run, err)
+				t.Errorf("after the kill, the run's record is %+v, %v", run, err)
 			}
 		})
 	}

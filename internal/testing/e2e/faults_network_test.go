@@ -71,7 +71,7 @@ func TestNetworkFaults(t *testing.T) {
 			}
 			for _, number := range []int{1, 2, 3, 4, 11, 13, 14, 18, 31} {
 				if why := rule(trial, number); why != "" {
-					r.Errorf("the verdict holds against it: %s", why)
+					r.Errorf("the verdict has a reason that should be absent: %s", why)
 				}
 			}
 			nothingLeft(t, w, addressOf(t, dir))
@@ -135,6 +135,6 @@ func TestNetworkFaultsWithoutPermissionAreRefused(t *testing.T) {
 	p := w.startWith(t, setpriv, "--bounding-set", "-net_admin,-sys_admin", os.Getenv(binaryEnv), "run", file, "--out", w.path("run"))
 	p.exits(t, exitFailed).oneSentence(t, "require root")
 	if _, err := os.Stat(w.path("run")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a run directory was made: %v", err)
+		t.Errorf("the program created a run directory: %v", err)
 	}
 }

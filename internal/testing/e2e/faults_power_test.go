@@ -60,17 +60,17 @@ func TestVerificationFindsPowerLoss(t *testing.T) {
 			trial := &run.Trials[i]
 			a := trial.Verification
 			if a == nil || a.Failure != "" || len(trial.Faults) != 1 || trial.Faults[0].EndedAt == nil || trial.Faults[0].Outage == nil || trial.Faults[0].RecoveredAt == nil {
-				t.Fatalf("of %s, the faults are %+v and the answers %+v", trial.Name, trial.Faults, a)
+				t.Fatalf("trial %s: the faults are %+v, and the verification is %+v", trial.Name, trial.Faults, a)
 			}
-			t.Logf("%s: %d operations, %d files lost something, %v", trial.Name, a.Operations, trial.Faults[0].LostFiles, a.WrongByKind)
+			t.Logf("%s: %d operations, %d files lost data, violations %v", trial.Name, a.Operations, trial.Faults[0].LostFiles, a.WrongByKind)
 			if trial.Name == "unsafe" && trial.Faults[0].LostFiles == 0 { // a store that syncs each write may have nothing to lose
-				t.Errorf("no file lost what was not synced: %+v", trial.Faults)
+				t.Errorf("no file lost its unsynced data: %+v", trial.Faults)
 			}
 			switch lost := a.WrongByKind["lost write"]; {
 			case trial.Name == "safe" && (len(a.WrongByKind) > 0 || rule(trial, 33) != ""):
 				t.Errorf("data that the store had synced is reported as lost: %v", a.WrongByKind)
 			case trial.Name == "unsafe" && (lost == 0 || !strings.Contains(rule(trial, 33), "the store violated a consistency guarantee")):
-				t.Errorf("a store that acknowledged what was not on a disk lost nothing: %v, %v", a.WrongByKind, trial.Verdict)
+				t.Errorf("the verification found no lost write for a store that acknowledged unsynced writes: %v, %v", a.WrongByKind, trial.Verdict)
 			}
 		}
 		if !strings.Contains(p.stdout.String(), "lost write, key") {

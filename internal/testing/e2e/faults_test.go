@@ -57,7 +57,7 @@ func TestFaultsAreInjectedAndHealed(t *testing.T) {
 					continue
 				}
 				if f.Role != "leader" || f.Member == "" || (f.EndedAt != nil) != (i == 1) {
-					t.Errorf("the fault was injected on %s %s", f.Role, f.Member)
+					t.Errorf("the fault was injected on the %s %s", f.Role, f.Member)
 				}
 				if lasted := *f.HealedAt - *f.BeganAt; lasted < []float64{0.7, 0.5}[i] || *f.BeganAt < f.ScheduledAt {
 					t.Errorf("the outage lasted %g s, beginning at %g s", lasted, *f.BeganAt)
@@ -66,7 +66,7 @@ func TestFaultsAreInjectedAndHealed(t *testing.T) {
 					t.Errorf("the table has no %s:\n%s", f.Description, p.stdout.String())
 				}
 				if c := f.Clients; c == nil || c.Clients != 6 || c.Worst < c.Median || c.Worst > 0 && f.Outage != nil && c.Worst < *f.Outage-0.01 {
-					t.Errorf("its clients' outages are %+v, the whole outage is %v", c, f.Outage)
+					t.Errorf("the outages of the clients are %+v, but the outage of the whole load is %v", c, f.Outage)
 				}
 				for _, kind := range []string{record.FaultBegan, record.FaultHealed, record.FaultReady} {
 					n := 0
@@ -76,13 +76,13 @@ func TestFaultsAreInjectedAndHealed(t *testing.T) {
 						}
 					}
 					if n == 0 {
-						t.Errorf("there is no event %s of %s", kind, f.Member)
+						t.Errorf("no event %s of member %s is recorded", kind, f.Member)
 					}
 				}
 			}
 			for _, number := range []int{1, 2, 3, 4, 11, 13, 14, 18, 31} {
 				if why := rule(trial, number); why != "" {
-					r.Errorf("the verdict holds against it: %s", why)
+					r.Errorf("the verdict has a reason that should be absent: %s", why)
 				}
 			}
 			if trial.TermChangesInFaults != trial.TermChanges {
@@ -116,23 +116,23 @@ func TestWatchersGetLateEventsInAFault(t *testing.T) {
 	}
 	for _, f := range trial.Faults {
 		if f.Failure != "" || f.Watch == nil || f.Watch.MaxDelay == nil || f.Watch.MaxDelayBefore == nil || f.Watch.Lost == nil {
-			t.Fatalf("the fault is %+v, its watch events are %+v", f, f.Watch)
+			t.Fatalf("the fault is %+v, and its watch results are %+v", f, f.Watch)
 		}
 		late, before := lateClass(*f.Watch.MaxDelay), lateClass(*f.Watch.MaxDelayBefore)
-		t.Logf("%s: the latest event after %g s, before after %g s, %d late", f.Description, *f.Watch.MaxDelay, *f.Watch.MaxDelayBefore, f.Watch.Late)
+		t.Logf("%s: the maximum delay of an event is %g s (before the fault %g s), and %d events are late", f.Description, *f.Watch.MaxDelay, *f.Watch.MaxDelayBefore, f.Watch.Late)
 		if *f.Watch.Lost != 0 || f.Watch.EndedWatchers != 0 || f.Leases != nil || (f.Watch.Late > 0) != (late > before) {
-			t.Errorf("the events and leases of %s are %+v and %+v", f.Description, f.Watch, f.Leases)
+			t.Errorf("the watch and lease results of %s are %+v and %+v", f.Description, f.Watch, f.Leases)
 		}
 	}
 	if latest := *trial.Faults[0].Watch.MaxDelay; latest < 0.5 {
-		t.Errorf("a follower was paused for 0.7 s, and the latest event arrived after %g s", latest)
+		t.Errorf("a follower was paused for 0.7 s, but the maximum delay of an event is %g s", latest)
 	}
 	// While no writes succeed, there are no events, either.
 	if f := trial.Faults[1]; f.Outage != nil && (f.Watch.Outage == nil || *f.Watch.Outage < *f.Outage-0.1) {
-		t.Errorf("an outage of %g s is reported for the events as %+v", *f.Outage, f.Watch)
+		t.Errorf("the outage lasted %g s, but the watch results are %+v", *f.Outage, f.Watch)
 	}
 	if _, table, _ := strings.Cut(p.stdout.String(), "\nOutages"); !strings.Contains(table, "late events") {
-		t.Errorf("the table has no events:\n%s", p.stdout.String())
+		t.Errorf("the table of outages has no column for late events:\n%s", p.stdout.String())
 	}
 }
 
@@ -172,7 +172,7 @@ func TestFaultsEndWithTheRun(t *testing.T) {
 			})
 			member := addressOf(t, dir)
 			if member == nil {
-				t.Error("the record does not have the members")
+				t.Error("the record does not contain the members")
 			}
 			p.signal(t, signal)
 			<-p.ended
@@ -185,7 +185,7 @@ func TestFaultsEndWithTheRun(t *testing.T) {
 			}
 			first := byName(t, openRun(t, dir, record.Interrupted), "first")
 			if len(first.Faults) != 1 || first.Faults[0].HealedAt == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
-				t.Errorf("the fault that was cut short is %+v, and the verdict is %v", first.Faults, first.Verdict)
+				t.Errorf("the faults of the interrupted trial are %+v, and the verdict is %v", first.Faults, first.Verdict)
 			}
 		})
 	}

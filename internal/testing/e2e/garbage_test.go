@@ -40,13 +40,13 @@ func TestEmptyResponsesAreNotValid(t *testing.T) {
 	} {
 		r := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--endpoints", endpoint, "--format", "json")...)
 		if strings.Contains(r.stdout.String(), `"state": "valid"`) || strings.Contains(r.stdout.String(), `"state":"valid"`) {
-			t.Errorf("%s is valid:\n%.2000s", args, r.stdout.String())
+			t.Errorf("the result of %s is valid:\n%.2000s", args, r.stdout.String())
 		}
 		if strings.Contains(r.stdout.String()+r.stderr.String(), "unknown flag") {
 			t.Errorf("%s: %s", args, r.stderr.String())
 		}
 		if !strings.Contains(r.stdout.String()+r.stderr.String(), "the response") {
-			t.Errorf("%s has no sentence about the answer:\n%.1000s\n%.1000s", args, r.stdout.String(), r.stderr.String())
+			t.Errorf("%s printed no message about the response:\n%.1000s\n%.1000s", args, r.stdout.String(), r.stderr.String())
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestTwoNamesOfOneServerAreRefused(t *testing.T) {
 	endpoint := w.nullServer(t)
 	_, port, err := net.SplitHostPort(endpoint)
 	if err != nil || !strings.HasPrefix(endpoint, "127.0.0.1:") {
-		t.Skip("the null server is not at 127.0.0.1")
+		t.Skip("the null server does not listen at 127.0.0.1")
 	}
 	r := w.run(t, "bench", "put", "--total", "10", "--endpoints", endpoint+",localhost:"+port)
 	if !strings.Contains(r.stderr.String(), "are the same server") || !strings.Contains(r.stderr.String(), "give one of them") {

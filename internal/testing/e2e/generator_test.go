@@ -37,7 +37,7 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			p.awaitText(t, "measuring")
 			resume := pause(t, p.pid)
 			since := time.Now()
-			eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(since) >= stop })
+			eventually(t, patience, "the generator was stopped long enough", func() bool { return time.Since(since) >= stop })
 			resume()
 			trial := result(t, p.exits(t, exitDone))
 			// The verdict's reason states how wrong the figures may be. It attributes the error to
@@ -52,7 +52,7 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 			if trial.Lateness == nil {
 				// For a tenth of the window, the clients waited only for the stopped generator,
 				// whether or not other processes used the CPUs.
-				checkBetween(t, "how much throughput can be missing", trial.Overhead.Effect.Throughput, 0.05, 1)
+				checkBetween(t, "the share of throughput that the overhead may cost", trial.Overhead.Effect.Throughput, 0.05, 1)
 				return
 			}
 			// A tenth of all operations became due during the stop, and waited between 0 and 400
@@ -77,24 +77,24 @@ func TestStopsThatMoveP90AreReported(t *testing.T) {
 	for range 6 {
 		begin := time.Now()
 		_ = syscall.Kill(p.pid, syscall.SIGSTOP) // fails if the process has ended
-		eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(begin) >= stop })
+		eventually(t, patience, "the generator was stopped long enough", func() bool { return time.Since(begin) >= stop })
 		_ = syscall.Kill(p.pid, syscall.SIGCONT)
-		eventually(t, patience, "it ran long enough", func() bool { return time.Since(begin) >= period })
+		eventually(t, patience, "the generator ran long enough", func() bool { return time.Since(begin) >= period })
 	}
 	trial := result(t, p.exits(t, exitDone))
 	if p90 := trial.ResponseTime.Percentile(90).NS; p90 < 2*20e6 {
-		t.Fatalf("p90 is %v ns, and the stops did not move it", p90)
+		t.Fatalf("p90 is %v ns, so the stops did not increase it", p90)
 	}
 	for _, name := range []string{"p90", "p95", "mean"} {
 		if trial.Verdict.FigureState(name) != verdict.Suspect {
 			t.Errorf("%s is %s: %+v", name, trial.Verdict.FigureState(name), trial.Verdict)
 		}
 	}
-	checkBetween(t, "how much too high p90 can be", trial.Verdict.Effect.ForFigure("p90"), 1, 100)
-	checkBetween(t, "how much too low the throughput of an open loop can be", trial.Verdict.Effect.ForFigure("ops"), 0, 0)
+	checkBetween(t, "the possible error of p90", trial.Verdict.Effect.ForFigure("p90"), 1, 100)
+	checkBetween(t, "the possible error of an open loop's throughput", trial.Verdict.Effect.ForFigure("ops"), 0, 0)
 	text := w.run(t, "report", dir).exits(t, exitDone).stdout.String()
 	if !strings.Contains(text, " ms?") || !strings.Contains(text, "? This figure is one of the reasons for the verdict.") {
-		t.Errorf("the report marks no figure:\n%s", text)
+		t.Errorf("the report does not mark the figures that the verdict doubts:\n%s", text)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestThrottledGeneratorIsNeverValid(t *testing.T) {
 				t.Errorf("the verdict is %+v", trial.Verdict)
 			}
 			if trial.ThrottledNS == nil || *trial.ThrottledNS == 0 {
-				t.Error("the time that it was throttled for is not told")
+				t.Error("the result does not contain the time for which the generator was throttled")
 			}
 			run := opened(t, w.path("run"))
 			if got := run.Machines[0].CPULimit; got == nil || *got != limit {

@@ -29,7 +29,7 @@ func TestRefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 		for _, command := range []string{"bench put --total 20 --val-size 3000000", "bench get --total 20 --key-space-size 10 --val-size 3000000"} {
 			said := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed).stderr.String()
 			if !strings.Contains(said, "the load requires the operation put, but "+u.endpoint+" rejects the request: ") || strings.Contains(said, "preloading") || strings.Contains(said, "measuring") {
-				t.Errorf("%s says %q", command, said)
+				t.Errorf("%s printed %q", command, said)
 			}
 			u.unchanged(t, before, command)
 		}
@@ -52,11 +52,11 @@ func TestForeignKeysAreNotTouched(t *testing.T) {
 			p := u.quorumbench(t, w, strings.Fields(command)...).exits(t, code)
 			said := p.stderr.String() + p.stdout.String()
 			if command != "cleanup" && strings.Count(said, "quorumbench: ") != 1 {
-				t.Errorf("%s says %q", command, said)
+				t.Errorf("%s printed %q", command, said)
 			}
 			for _, advice := range []string{"etcdctl", "zkCli", "consul kv", "elete with"} {
 				if strings.Contains(said, advice) {
-					t.Errorf("%s advises to delete what is not its own: %s", command, said)
+					t.Errorf("%s suggests deleting keys that it does not own: %s", command, said)
 				}
 			}
 			u.unchanged(t, before, command)
@@ -65,7 +65,7 @@ func TestForeignKeysAreNotTouched(t *testing.T) {
 		now := u.read(t)
 		for key, value := range before.Keys {
 			if now.Keys[key] != value {
-				t.Errorf("%s was %q and is %q", key, value, now.Keys[key])
+				t.Errorf("the value of %s was %q and is now %q", key, value, now.Keys[key])
 			}
 		}
 	})
@@ -90,23 +90,23 @@ func TestCleanupAfterInterruptedAndKilledRuns(t *testing.T) {
 		}
 		p := begin()
 		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitFailed).stdout.String(); !strings.Contains(said, "is still active") {
-			t.Errorf("cleanup says %q of a run that goes on", said)
+			t.Errorf("cleanup printed %q about a run in progress", said)
 		}
 		if said := u.quorumbench(t, w, "bench", "put", "--total", "10", "--prefix", "app/bench/").exits(t, exitFailed).stderr.String(); !strings.Contains(said, "is in use by") {
-			t.Errorf("a second run says %q", said)
+			t.Errorf("a second run printed %q", said)
 		}
 		kill := func(p *startedProgram) {
 			p.signal(t, syscall.SIGKILL)
 			<-p.ended
 			if got := u.read(t); len(got.Keys) == len(before.Keys) {
-				t.Fatal("a killed run left nothing")
+				t.Fatal("a killed run left no keys")
 			}
 		}
 		kill(p)
 		u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/", "--dry-run").exits(t, exitDone)
 		u.quorumbench(t, w, "cleanup").exits(t, exitDone) // cleans up below another prefix
 		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitDone).stdout.String(); !strings.Contains(said, "Removed ") {
-			t.Errorf("cleanup says %q", said)
+			t.Errorf("cleanup printed %q", said)
 		}
 		u.unchanged(t, before, "cleanup")
 		kill(begin())
@@ -143,7 +143,7 @@ func TestCleanupFailsIfRequestedKeysStay(t *testing.T) {
 		t.Helper()
 		p := u.quorumbench(t, w, append([]string{"cleanup"}, args...)...).exits(t, code)
 		if said := p.stdout.String() + p.stderr.String(); !strings.Contains(said, want) {
-			t.Errorf("cleanup %q prints %q without %q", args, said, want)
+			t.Errorf("cleanup %q printed %q, which does not contain %q", args, said, want)
 		}
 	}
 	run, other := string(host.NewMark()), string(host.NewMark())
@@ -194,7 +194,7 @@ func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 		}
 		for key, value := range u.read(t).Keys {
 			if _, was := users[key]; !was && value != "the user's" && key != "/quorumbench" {
-				t.Errorf("%s is left", key)
+				t.Errorf("the key %s was not removed", key)
 			}
 		}
 		p = u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "20", "--prefix", "other/")
@@ -206,11 +206,11 @@ func TestForeignKeysBelowThePrefixStay(t *testing.T) {
 		u.quorumbench(t, w, "cleanup", "--prefix", "other/").exits(t, exitDone)
 		for key, value := range u.read(t).Keys {
 			if _, was := users[key]; !was && value != "the user's" && key != "/quorumbench" && key != "/other" {
-				t.Errorf("%s is left", key)
+				t.Errorf("the key %s was not removed", key)
 			}
 		}
 		if got := u.read(t).Keys; got["other/mine"]+got["/other/mine"] == "" || len(got) > len(before.Keys) {
-			t.Errorf("after the command cleanup the cluster holds %v", got)
+			t.Errorf("after cleanup, the cluster contains the keys %v", got)
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestApplicationsLeaveARunningClusterUnchanged(t *testing.T) {
 			file := w.file(t, fmt.Sprintf("app-%d.yaml", i), fmt.Sprintf("name: app\ntrials:\n  - {store: %s, endpoints: ['%s'], duration: 2s, %s}\n", u.store, u.endpoint, app))
 			p := w.run(t, "run", file, "--out", w.path(fmt.Sprintf("out-%d", i))).exits(t, exitDone)
 			if said := p.stderr.String(); !strings.Contains(said, `below "quorumbench`) && !strings.Contains(said, `below "/quorumbench/`) {
-				t.Errorf("%s does not say what it writes:\n%s", app, said)
+				t.Errorf("%s does not print which keys it writes:\n%s", app, said)
 			}
 			u.unchanged(t, before, app)
 			if !settle.Long() {
@@ -259,7 +259,7 @@ func TestNoClusterWideChangeWithoutAFlag(t *testing.T) {
 	for _, load := range []string{"compact: {every: 1s}", "compact-first: true", "cleanup: true, cleanup-compact: true", "cleanup: true, cleanup-defragment: true"} {
 		file := w.file(t, "load.yaml", fmt.Sprintf("name: load\ntrials:\n  - {store: etcd, endpoints: ['%s'], operation: put, duration: 1s, %s}\n", u.endpoint, load))
 		if said := w.run(t, "run", file).exits(t, exitUsage).stderr.String(); !strings.Contains(said, "cluster-wide") {
-			t.Errorf("%s is refused with %q", load, said)
+			t.Errorf("%s is rejected with %q", load, said)
 		}
 		u.unchanged(t, before, load)
 	}
@@ -269,7 +269,7 @@ func TestNoClusterWideChangeWithoutAFlag(t *testing.T) {
 	}
 	after := u.read(t)
 	if !maps.Equal(before.Keys, after.Keys) || !slices.Contains(after.Others, "the history is gone") {
-		t.Errorf("with cluster-wide: true the cluster holds %v", after)
+		t.Errorf("with cluster-wide: true, the cluster contains %v", after)
 	}
 }
 
@@ -280,11 +280,11 @@ func TestKeptKeys(t *testing.T) {
 		before := u.read(t)
 		p := u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone)
 		if got := u.read(t); len(got.Keys) <= len(before.Keys) || !strings.Contains(p.stderr.String(), "left the run's keys below") {
-			t.Fatalf("%d keys, and %s", len(got.Keys), p.stderr.String())
+			t.Fatalf("the cluster has %d keys, and stderr is %s", len(got.Keys), p.stderr.String())
 		}
 		u.quorumbench(t, w, "cleanup").exits(t, exitDone)
 		if got := u.read(t); len(got.Keys) <= len(before.Keys) {
-			t.Fatal("cleanup removes kept keys")
+			t.Fatal("cleanup removed kept keys")
 		}
 		u.quorumbench(t, w, "bench", "get", "--total", "20", "--key-space-size", "100", "--cleanup=false").exits(t, exitDone)
 		u.quorumbench(t, w, "cleanup", "--prefix", "quorumbench/").exits(t, exitDone)

@@ -64,17 +64,17 @@ func checkHung(t *testing.T, r settle.Reporter, w *world, first *record.Trial, l
 			continue
 		}
 		if e.Line == "" || e.Member == leader {
-			t.Errorf("an election after %v: %+v", e.Time.Sub(stopped), e)
+			t.Errorf("the election %v after the pause has no log line or elected the paused member: %+v", e.Time.Sub(stopped), e)
 		}
 		elections++
 		elected = e.Time
 	}
 	if elections == 0 || first.TermChanges != elections || rule(first, 14) == "" {
-		r.Errorf("%d elections by the logs, %d in the window, and the verdict is %v", elections, first.TermChanges, first.Verdict)
+		r.Errorf("the logs have %d elections, the window has %d term changes, and the verdict is %v", elections, first.TermChanges, first.Verdict)
 		return elected, false
 	}
 	if len(first.LostMembers) != 1 || first.LostMembers[0] != leader || !strings.Contains(rule(first, 13), leader) {
-		t.Errorf("%s stood still; lost are %v, and the verdict is %v", leader, first.LostMembers, first.Verdict)
+		t.Errorf("%s was paused, but the lost members are %v and the verdict is %v", leader, first.LostMembers, first.Verdict)
 	}
 	return elected, true
 }
@@ -103,9 +103,9 @@ func TestHungLeaderCostsTheElection(t *testing.T) {
 				}
 				election := elected.Sub(stopped)
 				if most := election + 500*time.Millisecond; first.LongestGap > most.Seconds() {
-					r.Errorf("the election took %v by the logs, and the longest gap is %v s", election, first.LongestGap)
+					r.Errorf("according to the logs, the election took %v, but the longest gap is %v s", election, first.LongestGap)
 				}
-				t.Logf("the election took %v by the logs, and the longest gap is %v s", election, first.LongestGap)
+				t.Logf("according to the logs, the election took %v; the longest gap is %v s", election, first.LongestGap)
 				checkCharged(t, first)
 			})
 		})
@@ -122,10 +122,10 @@ func checkCharged(t *testing.T, first *record.Trial) {
 		failed[s.Role] += s.Errors
 	}
 	if 10*served["leader"] < 9*first.Operations {
-		t.Errorf("of %d operations the roles %v served", first.Operations, served)
+		t.Errorf("%d operations succeeded; by role: %v", first.Operations, served)
 	}
 	if timeouts := first.ErrorsByKind["timeout"]; failed["leader"] < timeouts*9/10 {
-		t.Errorf("of %v errors, %d timeouts, the roles %v are charged", first.ErrorsByKind, timeouts, failed)
+		t.Errorf("the errors are %v with %d timeouts, but the errors by role are %v", first.ErrorsByKind, timeouts, failed)
 	}
 }
 
@@ -145,13 +145,13 @@ func TestHungLeaderHoldsClients(t *testing.T) {
 			return
 		}
 		longest := time.Duration(first.LongestStrandedNS)
-		checkBetween(t, "clients that were held", first.StrandedClients, 1, 24)
-		checkBetween(t, "the longest of that", longest, 0, lifetime)
-		checkBetween(r, "the longest of that", longest, 5*time.Second, 10*time.Second+500*time.Millisecond)
-		t.Logf("elected after %v; %d clients were held for up to %v", elected.Sub(stopped), first.StrandedClients, longest)
+		checkBetween(t, "the number of clients that waited for the paused member", first.StrandedClients, 1, 24)
+		checkBetween(t, "the longest wait of these clients", longest, 0, lifetime)
+		checkBetween(r, "the longest wait of these clients", longest, 5*time.Second, 10*time.Second+500*time.Millisecond)
+		t.Logf("the election ended after %v; %d clients waited for the paused member for up to %v", elected.Sub(stopped), first.StrandedClients, longest)
 		report := w.run(t, "report", w.path("run")).exits(t, exitDone).stdout.String()
 		if says := fmt.Sprintf("%d clients waited for a member for up to ", first.StrandedClients); !strings.Contains(report, says) || !strings.Contains(report, ", although the load had already moved to another member") {
-			t.Errorf("the report does not say %q:\n%s", says, report)
+			t.Errorf("the report does not contain %q:\n%s", says, report)
 		}
 	})
 }
@@ -179,12 +179,12 @@ func TestHungLeaderInACheck(t *testing.T) {
 	p.exits(t, exitFailed)
 	found := regexp.MustCompile(`([\d.]+) writes/s`).FindStringSubmatch(p.stdout.String())
 	if found == nil {
-		t.Fatalf("no throughput is printed:\n%s", p.stdout.String())
+		t.Fatalf("the output contains no throughput:\n%s", p.stdout.String())
 	}
 	// An election takes one or two of the ten seconds, so the check still writes at least 250 keys
 	// per second.
 	if written, err := strconv.ParseFloat(found[1], 64); err != nil || written < 250 {
-		t.Errorf("%s writes a second were made", found[1])
+		t.Errorf("the throughput was %s writes per second", found[1])
 	}
 }
 
@@ -204,6 +204,6 @@ func (w *world) etcdLeader(ctx context.Context, t *testing.T, client *clientv3.C
 			return m.Name
 		}
 	}
-	t.Fatalf("%x leads, and the members are %v", status.Leader, list.Members)
+	t.Fatalf("the leader has the ID %x, and the members are %v", status.Leader, list.Members)
 	return ""
 }

@@ -36,7 +36,7 @@ func (p *startedProgram) measuring(t *testing.T, dir, folder string) {
 	eventually(t, 2*patience, "a second was recorded in "+folder, func() bool {
 		select {
 		case <-p.ended:
-			t.Fatalf("quorumbench %s ended before:\n%s", p.args, p.stderr.String())
+			t.Fatalf("quorumbench %s ended too early:\n%s", p.args, p.stderr.String())
 		default:
 		}
 		rows, err := record.OpenTimeline(dir, folder)
@@ -72,17 +72,17 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 
 			run := openRun(t, dir, record.Interrupted)
 			if len(run.Trials) != 2 {
-				t.Fatalf("%d trials", len(run.Trials))
+				t.Fatalf("the run has %d trials, want 2", len(run.Trials))
 			}
 			if first := byName(t, run, "short"); first.State != record.Complete || first.Operations == 0 {
-				t.Errorf("the trial before the interrupt is %s", first.State)
+				t.Errorf("the state of the trial before the interrupt is %s", first.State)
 			}
 			cut := byName(t, run, "endless")
 			// Each client may have had one operation in flight. The program gives up these
 			// operations one second after the interrupt.
 			given := cut.ErrorsByKind["timeout"] + cut.ErrorsByKind["not_sent"]
 			if cut.State != record.Interrupted || cut.Operations == 0 || cut.Errors != given || given > 16 || rule(cut, 19) == "" {
-				t.Errorf("the interrupted trial is %s with %d operations, errors %v and the verdict %v",
+				t.Errorf("the interrupted trial has the state %s, %d operations, errors %v and the verdict %v",
 					cut.State, cut.Operations, cut.ErrorsByKind, cut.Verdict)
 			}
 			out := p.stdout.String()
@@ -93,7 +93,7 @@ func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 				t.Errorf("the remaining time of an interrupted run is printed:\n%s", errors)
 			}
 			if len(w.processes()) > 0 {
-				t.Errorf("when it ended there were still %v", w.processes())
+				t.Errorf("after the program ended, these processes were still running: %v", w.processes())
 			}
 			checkLeftovers(t, dir)
 		})
@@ -112,13 +112,13 @@ func TestInterruptWhileTheClusterStarts(t *testing.T) {
 			p.interrupt(t)
 			p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 			if run := openRun(t, dir, record.Interrupted); len(run.Trials) != 0 {
-				t.Errorf("%d trials", len(run.Trials))
+				t.Errorf("the run has %d trials, want none", len(run.Trials))
 			}
 			if dataLeft(w.path("elsewhere")) || dataLeft(dir) {
 				t.Error("the members' data is left")
 			}
 			if out := p.stdout.String(); strings.Contains(out, "throughput") {
-				t.Errorf("it prints a table of nothing:\n%s", out)
+				t.Errorf("the output contains a table, although no trial ran:\n%s", out)
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func TestHangUpIsIgnoredUnderNohup(t *testing.T) {
 	p.signal(t, syscall.SIGHUP)
 	p.exits(t, exitDone)
 	if run := opened(t, w.path("run")); run.State != record.Complete {
-		t.Errorf("the run is %s", run.State)
+		t.Errorf("the run's state is %s", run.State)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestHungUpCheckRemovesItsKeys(t *testing.T) {
 	p.signal(t, syscall.SIGHUP)
 	p.exits(t, exitInterrupted)
 	if n := keys(); n > 0 {
-		t.Errorf("%d keys are left", n)
+		t.Errorf("%d keys were not removed", n)
 	}
 }
 
@@ -172,11 +172,11 @@ func TestInterruptInTheWarmUp(t *testing.T) {
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 	run := opened(t, w.path("run"))
 	if run.State != record.Interrupted || len(run.Trials) != 1 || run.Trials[0].State != record.Interrupted || run.Trials[0].Opened != nil {
-		t.Errorf("the run is %s with the trials %+v", run.State, run.Trials)
+		t.Errorf("the run's state is %s, and its trials are %+v", run.State, run.Trials)
 	}
 	if out := p.stdout.String(); out != "" {
 		if trial := result(t, p); trial.State != record.Interrupted || trial.Due > 0 {
-			t.Errorf("it prints %s", out)
+			t.Errorf("the output is %s", out)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestInterruptInThePreload(t *testing.T) {
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 	if run := opened(t, w.path("run")); run.State != record.Interrupted {
-		t.Errorf("the run is %s", run.State)
+		t.Errorf("the run's state is %s", run.State)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestKilledRunLeavesNoProcessAndAReadableDirectory(t *testing.T) {
 			checkKilled(t, dir)
 
 			if !dataLeft(data) {
-				t.Fatal("there is no orphaned data, so this test proves nothing")
+				t.Fatal("the killed program left no data, so this test has nothing to check")
 			}
 			endpoint := w.nullServer(t)
 			w.run(t, "bench", "put", "--endpoints", endpoint, "--total", "100").exits(t, exitDone)
@@ -237,16 +237,16 @@ func checkKilled(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	if run.State != record.Incomplete || run.Finished != nil || len(run.Problems) == 0 || len(run.Trials) != 2 {
-		t.Fatalf("the run is %s, finished %v, with the problems %q and %d trials", run.State, run.Finished, run.Problems, len(run.Trials))
+		t.Fatalf("the run's state is %s, finished %v, problems %q, %d trials", run.State, run.Finished, run.Problems, len(run.Trials))
 	}
 	checkTrial(t, dir, byName(t, run, "short"))
 	cut := byName(t, run, "endless")
 	if cut.State != record.Incomplete {
-		t.Errorf("the trial that was cut is %s", cut.State)
+		t.Errorf("the state of the interrupted trial is %s", cut.State)
 	}
 	files, err := record.OpenTrial(dir, cut.Folder)
 	if err != nil || len(files.Timeline) == 0 || len(files.Intervals) == 0 {
-		t.Errorf("of the trial that was cut, %d seconds and %d histograms are left: %v", len(files.Timeline), len(files.Intervals), err)
+		t.Errorf("the interrupted trial has %d seconds and %d histograms: %v", len(files.Timeline), len(files.Intervals), err)
 	}
 	if _, err := os.Stat(dir); err != nil {
 		t.Error(err)

@@ -65,10 +65,10 @@ func TestKineIsNotAccused(t *testing.T) {
 	for _, name := range []string{"kubernetes", "one-client", "each-key-once", "watch"} {
 		trial := byName(t, run, name)
 		if a := trial.Verification; a == nil || len(a.WrongByKind) > 0 || trial.Errors > 0 {
-			t.Errorf("%s: found are %+v, and %d errors: %v", name, a, trial.Errors, trial.ErrorTexts)
+			t.Errorf("%s: the verification is %+v, with %d errors: %v", name, a, trial.Errors, trial.ErrorTexts)
 		}
 		if watches := trial.Verification.Watches; (name == "kubernetes" || name == "watch") && (watches == nil || watches.Events == 0) {
-			t.Errorf("%s: watchers received %+v", name, watches)
+			t.Errorf("%s: the results of the watchers are %+v", name, watches)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestCommandsChangeNothingOnKine(t *testing.T) {
 	} {
 		said := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed).stderr.String()
 		if !strings.Contains(said, why) || strings.Contains(said, "preloading") || strings.Contains(said, "measuring") {
-			t.Errorf("%s says %q", command, said)
+			t.Errorf("%s printed %q", command, said)
 		}
 		u.unchanged(t, before, command)
 	}
@@ -120,7 +120,7 @@ func TestAKilledRunOnKineIsCleanedUp(t *testing.T) {
 	p.signal(t, syscall.SIGKILL)
 	<-p.ended
 	if said := u.quorumbench(t, w, "cleanup").exits(t, exitDone).stdout.String(); !strings.Contains(said, "Removed ") {
-		t.Errorf("cleanup says %q", said)
+		t.Errorf("cleanup printed %q", said)
 	}
 	u.unchanged(t, before, "cleanup")
 }
@@ -146,17 +146,17 @@ func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 	for _, command := range []string{"check perf --rate 20 --clients 5 --duration 1s", "check datascale", "bench put --total 20", "bench get --total 20", "capacity --objective p99<500ms --until 5s"} {
 		p := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed)
 		if said := p.stderr.String(); strings.Count(said, "quorumbench: ") != 1 || !strings.Contains(said, "no key can be removed ("+u.endpoint+" rejects the request: delete is not implemented") {
-			t.Errorf("%s says %q", command, said)
+			t.Errorf("%s printed %q", command, said)
 		}
 		u.unchanged(t, before, command)
 	}
 	said := u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone).stderr.String()
 	if strings.Contains(said, "quorumbench cleanup") || strings.Count(said, "no key can be removed (") != 2 {
-		t.Errorf("for kept keys the output is %q", said)
+		t.Errorf("for kept keys, the output is %q", said)
 	}
 	for key := range u.read(t).Keys {
 		if strings.Contains(key, "probe") {
-			t.Errorf("%s is left", key)
+			t.Errorf("the key %s was not removed", key)
 		}
 	}
 }

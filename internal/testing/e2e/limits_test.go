@@ -100,7 +100,7 @@ func (w *world) runsWithin(t *testing.T, name, endpoint string) {
 		t.Fatal(err)
 	}
 	if one := &r.Trials[0]; one.Operations != 200 || one.Errors != 0 {
-		t.Errorf("%d operations and %d errors: %v", one.Operations, one.Errors, one.ErrorTexts)
+		t.Errorf("the trial has %d operations and %d errors: %v", one.Operations, one.Errors, one.ErrorTexts)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestLoopsShareATotal(t *testing.T) {
 		// slightly below 50.
 		checkBetween(t, fmt.Sprint("clients at work in ", loops, " loops"), trial.MeanInFlight, 48, 50.01)
 		if text := rule(trial, 4); text != "" {
-			t.Errorf("%d loops: %s", loops, text)
+			t.Errorf("with %d loops, the verdict has the reason %s", loops, text)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestKilledMemberIsNamed(t *testing.T) {
 			checkLoss(t, w, first, killed)
 			checkNamed(t, w, first, killed)
 			if first.TermChanges == 0 && rule(first, 14) != "" {
-				t.Errorf("no term changed, and the verdict says %q", rule(first, 14))
+				t.Errorf("no term changed, but the verdict has the reason %q", rule(first, 14))
 			}
 		})
 	})
@@ -91,11 +91,11 @@ func checkPaused(t *testing.T, r settle.Reporter, trial *record.Trial) {
 	t.Helper()
 	timeouts := trial.ErrorTimes["timeout"]
 	if timeouts.Count == 0 || trial.Operations == 0 {
-		t.Fatalf("%d operations, and the errors are %v", trial.Operations, trial.ErrorsByKind)
+		t.Fatalf("the trial has %d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
 	for kind := range trial.ErrorsByKind {
 		if kind != "timeout" && kind != "not_sent" && (trial.TermChanges == 0 || !indefinite[kind]) {
-			t.Errorf("errors of kind %s: %v", kind, trial.ErrorTexts)
+			t.Errorf("errors of the unexpected kind %s: %v", kind, trial.ErrorTexts)
 		}
 	}
 	checkTimeouts(t, r, trial, time.Second)
@@ -105,7 +105,7 @@ func checkPaused(t *testing.T, r settle.Reporter, trial *record.Trial) {
 func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 	t.Helper()
 	if got := slices.Sorted(slices.Values(trial.LostMembers)); !slices.Equal(got, lost) {
-		t.Errorf("%s: %v were lost, and the record says %v", trial.Name, lost, got)
+		t.Errorf("%s: the lost members are %v, but the record has %v", trial.Name, lost, got)
 	}
 	files, err := record.OpenTrial(w.path("run"), trial.Folder)
 	if err != nil {
@@ -117,7 +117,7 @@ func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
 	t.Logf("%s: %v %v", trial.Name, trial.ErrorsByKind, trial.ErrorTexts)
 	for _, name := range lost {
 		if !strings.Contains(rule(trial, 13), name) {
-			t.Errorf("%s: %s was lost, and the verdict is %v", trial.Name, name, trial.Verdict)
+			t.Errorf("%s: %s was lost, but the verdict is %v", trial.Name, name, trial.Verdict)
 		}
 		if !slices.ContainsFunc(files.Events, func(e record.Event) bool { return e.Kind == "member_lost" && e.Member == name && e.Text != "" }) {
 			t.Errorf("%s: no event reports that %s was lost: %+v", trial.Name, name, files.Events)
@@ -146,7 +146,7 @@ func TestProxyWithoutAQuorum(t *testing.T) {
 				t.Fatal(err)
 			}
 			if last := files.Timeline[len(files.Timeline)-1]; last.OK > 0 || last.Errors == 0 {
-				t.Errorf("without a quorum the last second is %+v", last)
+				t.Errorf("without a quorum, the last second of the timeline is %+v", last)
 			}
 			if first.ErrorTimes["timeout"].Count > 0 {
 				checkTimeouts(t, r, first, time.Second)

@@ -80,7 +80,7 @@ func (w *world) file(t *testing.T, name, contents string) string {
 func eventually(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
 	if !holdsWithin(t, limit, holds) {
-		t.Fatalf("within %v it did not happen that %s", limit, what)
+		t.Fatalf("the condition was not met within %v: %s", limit, what)
 	}
 }
 

@@ -34,7 +34,7 @@ func leads(t *testing.T, members []record.Member) (leader, follower string) {
 		}
 	}
 	if leader == "" || follower == "" {
-		t.Fatalf("%x leads, and the members are %+v", status.Leader, members)
+		t.Fatalf("the leader has the ID %x, and the members are %+v", status.Leader, members)
 	}
 	return leader, follower
 }
@@ -76,7 +76,7 @@ func TestKilledLeaderIsFollowed(t *testing.T) {
 	first := byName(t, run, "first")
 	checkLoss(t, w, first, leader)
 	if rule(first, 14) == "" || first.TermChanges == 0 {
-		t.Errorf("the verdict reports no election: %v, and %d term changes", first.Verdict, first.TermChanges)
+		t.Errorf("the verdict reports no election: %v; the trial has %d term changes", first.Verdict, first.TermChanges)
 	}
 	files, err := record.OpenTrial(w.path("run"), first.Folder)
 	if err != nil {
@@ -102,14 +102,14 @@ var indefinite = map[string]bool{
 func checkLoss(t *testing.T, w *world, trial *record.Trial, lost string) {
 	t.Helper()
 	if len(trial.LostMembers) != 1 || trial.LostMembers[0] != lost || !strings.Contains(rule(trial, 13), lost) {
-		t.Errorf("%s was killed; lost are %v, and the verdict is %v", lost, trial.LostMembers, trial.Verdict)
+		t.Errorf("%s was killed, but the lost members are %v and the verdict is %v", lost, trial.LostMembers, trial.Verdict)
 	}
 	if trial.ErrorsByKind["connection_lost"] == 0 || trial.Operations == 0 {
-		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
+		t.Errorf("the trial has %d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
 	for kind := range trial.ErrorsByKind {
 		if !indefinite[kind] && kind != "no_leader" && kind != "not_sent" {
-			t.Errorf("errors of kind %s: %v", kind, trial.ErrorTexts)
+			t.Errorf("errors of the unexpected kind %s: %v", kind, trial.ErrorTexts)
 		}
 	}
 	files, err := record.OpenTrial(w.path("run"), trial.Folder)
@@ -117,7 +117,7 @@ func checkLoss(t *testing.T, w *world, trial *record.Trial, lost string) {
 		t.Fatal(err)
 	}
 	if last := files.Timeline[len(files.Timeline)-1]; last.OK == 0 {
-		t.Errorf("in the last second nothing completed: %+v", last)
+		t.Errorf("no operation completed in the last second: %+v", last)
 	}
 	reported := false
 	for _, e := range files.Events {
@@ -158,18 +158,18 @@ func checkFollowed(t *testing.T, trial *record.Trial, files *record.Files, befor
 		id := record.ID(i.Member)
 		answered[names[id]] += i.Total()
 		if role := roles[id][i.Term]; role == "" {
-			t.Errorf("the role of member %v at term %d is not known: %v", id, i.Term, trial.Roles)
+			t.Errorf("the role of member %v in term %d is unknown: %v", id, i.Term, trial.Roles)
 		}
 	}
 	if len(answered) < 2 || answered[before] == 0 {
-		t.Errorf("%s led until it was killed, and answers came from %v", before, answered)
+		t.Errorf("%s led until it was killed, but the responses came from %v", before, answered)
 	}
 	served := map[string]uint64{}
 	for _, s := range trial.ByRole {
 		served[s.Role] += s.Operations
 	}
 	if 10*served["leader"] < 9*trial.Operations {
-		t.Errorf("of %d operations the roles %v served", trial.Operations, served)
+		t.Errorf("the trial has %d operations; operations by role are %v", trial.Operations, served)
 	}
 }
 
@@ -178,10 +178,10 @@ func checkNext(t *testing.T, run *record.Run) {
 	t.Helper()
 	next := byName(t, run, "next")
 	if len(run.Clusters) != 2 || next.Cluster != run.Clusters[1].ID || len(run.Clusters[1].Members) != 3 {
-		t.Errorf("it ran on %s of the clusters %+v", next.Cluster, run.Clusters)
+		t.Errorf("the next trial ran on cluster %s, and the clusters are %+v", next.Cluster, run.Clusters)
 	}
 	if next.Errors > 0 || next.Operations == 0 || len(next.LostMembers) > 0 || rule(next, 13) != "" {
-		t.Errorf("%d operations, the errors %v, lost %v", next.Operations, next.ErrorsByKind, next.LostMembers)
+		t.Errorf("the next trial has %d operations, the errors %v and the lost members %v", next.Operations, next.ErrorsByKind, next.LostMembers)
 	}
 }
 
@@ -214,10 +214,10 @@ func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
 		first := byName(t, run, "first")
 		if first.InFlightAtStart == 0 || first.OldestInFlightAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
 			// On a busy machine, the pause may have ended before the window opened.
-			r.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.InFlightAtStart, time.Duration(first.OldestInFlightAgeNS), first.Verdict)
+			r.Errorf("%d operations were carried in, the oldest with an age of %v; the verdict is %v", first.InFlightAtStart, time.Duration(first.OldestInFlightAgeNS), first.Verdict)
 		}
 		if rule(first, 13) == "" || len(first.LostMembers) != 1 || first.LostMembers[0] != follower {
-			t.Errorf("%s stood still to the end; lost are %v, and the verdict is %v", follower, first.LostMembers, first.Verdict)
+			t.Errorf("%s was paused until the end, but the lost members are %v and the verdict is %v", follower, first.LostMembers, first.Verdict)
 		}
 		timeouts := first.ErrorTimes["timeout"]
 		if timeouts.Count == 0 || first.Errors != timeouts.Count {

@@ -36,6 +36,6 @@ trials:
 		return err
 	})
 	if err != nil || logs == 0 {
-		t.Errorf("%d logs, %v", logs, err)
+		t.Errorf("the run has %d log files, %v", logs, err)
 	}
 }

@@ -28,7 +28,7 @@ func (n *nameServer) serve(t *testing.T, address string) {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", net.JoinHostPort(address, "53"))
 	if err != nil {
-		t.Skipf("there can be no name server here: %v", err)
+		t.Skipf("the test cannot start a name server: %v", err)
 	}
 	t.Cleanup(func() { _ = socket.Close() })
 	go func() {

@@ -36,7 +36,7 @@ func inNetwork(t *testing.T) bool {
 	case refused != nil:
 		t.Skip(refused)
 	case err != nil || !strings.Contains(string(out), "\nPASS\n"):
-		t.Errorf("in its own network the test ends with %v:\n%s", err, out)
+		t.Errorf("in a separate network, the test ended with %v:\n%s", err, out)
 	case strings.Contains(string(out), "--- SKIP: "+t.Name()):
 		t.Skipf("%s", out)
 	default:
@@ -115,7 +115,7 @@ func newNamespace(t *testing.T) string {
 	}()
 	f := <-made
 	if f == nil {
-		t.Skip("a second network namespace cannot be made here")
+		t.Skip("the test cannot create a second network namespace")
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())

@@ -96,7 +96,7 @@ END`, evil, text, here, host.NewMark()))
 	w.run(t, "bench", "put", "--endpoints", endpoint, "--total", "100").exits(t, exitDone)
 	w.run(t, "run", "--exec", "/bin/false", "--data-dir", shared, "--out", w.path("second")).exits(t, exitFailed)
 	if !id.Running() {
-		t.Error("the process that another user named was killed")
+		t.Error("quorumbench killed a process that another user's file names")
 	}
 	if _, err := os.Stat(filepath.Join(evil, "owner.json")); err != nil {
 		t.Errorf("another user's folder was removed: %v", err)
@@ -118,7 +118,7 @@ END`, dir, text, schema, host.NewMark()))
 		w.run(t, "cluster", "status", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", "uid 65534")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "m1")); err != nil || !id.Running() {
-		t.Errorf("the process runs: %v, the folder: %v", id.Running(), err)
+		t.Errorf("the process is running: %v; the folder's error: %v", id.Running(), err)
 	}
 	runAsOther(t, "rm -r "+dir+" && mkdir "+dir)
 	w.run(t, "cluster", "up", "--members", "1", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cannot be used", "uid 65534")
@@ -139,7 +139,7 @@ func TestRunsFolderOfAnotherUser(t *testing.T) {
 	for name, leads := range map[string]string{"runs": filepath.Join(shared, "runs"), "link": w.path("mine")} {
 		w.run(t, "run", scenario, "--runs-dir", filepath.Join(shared, name)).exits(t, exitFailed).oneSentence(t, "belongs to another user (uid 65534)")
 		if left, err := os.ReadDir(leads); err != nil || len(left) > 0 {
-			t.Errorf("%s: there is %v, %v", name, left, err)
+			t.Errorf("%s: the folder contains %v, %v", name, left, err)
 		}
 	}
 	if err := os.Symlink(w.path("mine"), w.path("runs")); err != nil {
@@ -165,7 +165,7 @@ func TestDownOutsideItsMembersNamespaceChangesNothing(t *testing.T) {
 			t.Fatalf("%s: the member was ended", what)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "m1", "data", "member")); err != nil {
-			t.Fatalf("%s: its data is gone: %v", what, err)
+			t.Fatalf("%s: the member's data is gone: %v", what, err)
 		}
 	}
 	run := func(t *testing.T, path string, args ...string) {
@@ -176,12 +176,12 @@ func TestDownOutsideItsMembersNamespaceChangesNothing(t *testing.T) {
 	}
 
 	if space, err := exec.LookPath("unshare"); err != nil || exec.Command(space, "--pid", "--fork", "--mount-proc", "true").Run() != nil {
-		t.Log("a PID namespace cannot be made here, so that part is left out")
+		t.Log("the test cannot create a PID namespace, so it skips this part")
 	} else {
 		args := []string{"--pid", "--fork", "--mount-proc", os.Getenv(binaryEnv), "cluster"}
 		w.startWith(t, space, append(args, "down", "--dir", dir)...).exits(t, exitFailed).oneSentence(t, "another PID namespace")
 		if p := w.startWith(t, space, append(args, "status", "--dir", dir)...).end(t); !strings.Contains(p.stdout.String(), "not visible here") {
-			t.Errorf("status says\n%s", p.stdout.String())
+			t.Errorf("the output of status is\n%s", p.stdout.String())
 		}
 		stays("from another namespace")
 	}
@@ -214,7 +214,7 @@ func TestDownOutsideItsMembersNamespaceChangesNothing(t *testing.T) {
 	}
 	stays("with a link")
 	if _, err := os.Stat(filepath.Join(copied, "m1", "data", "member")); err != nil {
-		t.Errorf("where the link led: %v", err)
+		t.Errorf("the data in the link's target is gone: %v", err)
 	}
 }
 
@@ -243,10 +243,10 @@ func TestKilledUpLeavesNoUnknownMember(t *testing.T) {
 		w.run(t, "cluster", "up", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cluster down")
 		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitDone)
 		if left := w.processes(); len(left) > 0 {
-			t.Fatalf("after `cluster down` there are %v", left)
+			t.Fatalf("after `cluster down`, these processes are still running: %v", left)
 		}
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
-			t.Fatalf("its folder is left: %v", err)
+			t.Fatalf("after `cluster down`, the folder still exists: %v", err)
 		}
 	}
 }
@@ -274,15 +274,15 @@ func TestDataFolderOfTheUserStays(t *testing.T) {
 		out := w.path(fmt.Sprint("run", i))
 		w.run(t, "run", scenario, "--data-dir", c.dir, "--out", out) // the verdict does not matter
 		if run := opened(t, out); run.State != record.Complete {
-			t.Errorf("the run is %s", run.State)
+			t.Errorf("the run's state is %s", run.State)
 		}
 		left, err := os.ReadDir(w.path(c.dir))
 		if (err == nil) != c.stays || len(left) > 0 {
-			t.Errorf("%s: there is %v, %v", c.dir, left, err)
+			t.Errorf("the folder %s contains %v, %v", c.dir, left, err)
 		}
 	}
 	if _, err := os.Stat(w.path("new")); !os.IsNotExist(err) {
-		t.Errorf("a folder that the run made is left: %v", err)
+		t.Errorf("a folder that the run created still exists: %v", err)
 	}
 	// The next run must not remove the folder, either.
 	w.run(t, "run", scenario, "--out", w.path("again"))

@@ -161,19 +161,19 @@ func TestNonVoters(t *testing.T) {
 			for _, load := range loads {
 				_, one := bench(exitDone, append(load, "--target", target)...)
 				if one.Errors > 0 || servedBy(one, last) > 0 || one.Members != 4 {
-					t.Errorf("%v at %s: %d errors, %d operations at the member without a vote, of %d members", load, target, one.Errors, servedBy(one, last), one.Members)
+					t.Errorf("%v with target %s: %d errors, %d operations at the member without a vote, %d members", load, target, one.Errors, servedBy(one, last), one.Members)
 				}
 			}
 		}
 		for _, target := range []string{"all", "member:4"} {
 			_, one := bench(exitDone, "get", "--consistency", "local", "--target", target)
 			if one.Errors > 0 || servedBy(one, last) == 0 || !slices.ContainsFunc(one.ByRole, func(s record.Served) bool { return s.Role == "non-voter" && s.Operations > 0 }) {
-				t.Errorf("local reads at %s: %d errors, %d at the member without a vote, by role %+v", target, one.Errors, servedBy(one, last), one.ByRole)
+				t.Errorf("local reads with target %s: %d errors, %d operations at the member without a vote, by role %+v", target, one.Errors, servedBy(one, last), one.ByRole)
 			}
 		}
 		if can.ForwardsRequests {
 			if _, one := bench(exitDone, "put", "--target", "member:4"); one.Errors > 0 || servedBy(one, last) != 90 {
-				t.Errorf("writes asked for at the member without a vote: %d errors, %d there", one.Errors, servedBy(one, last))
+				t.Errorf("writes with the member without a vote as target: %d errors, %d operations at this member", one.Errors, servedBy(one, last))
 			}
 		} else {
 			p, _ := bench(exitFailed, "put", "--target", "member:4")
@@ -181,7 +181,7 @@ func TestNonVoters(t *testing.T) {
 		}
 		check := w.run(t, "check", "perf", "--store", st.Name(), "--endpoints", last+","+strings.Join(all[:3], ","), "--rate", "50", "--clients", "5", "--duration", "1s").end(t)
 		if text := check.stdout.String(); !strings.Contains(text, "has no vote") || strings.Contains(text, "ERROR") {
-			t.Errorf("the check says\n%s", text)
+			t.Errorf("the output of the check is\n%s", text)
 		}
 	})
 }

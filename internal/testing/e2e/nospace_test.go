@@ -66,7 +66,7 @@ func TestLoadsStopWhereAnOlderStoreHasNoSpace(t *testing.T) {
 // answers waits until an etcd responds.
 func (w *world) answers(t *testing.T, endpoint string) {
 	t.Helper()
-	eventually(t, patience, "etcd answers", func() bool {
+	eventually(t, patience, "etcd responds", func() bool {
 		return w.run(t, "bench", "get", "--endpoints", endpoint, "--no-preload", "--total", "1").state.ExitCode() == exitDone
 	})
 }
@@ -77,10 +77,10 @@ func (w *world) fillsUp(t *testing.T, put func(args ...string) *startedProgram) 
 	t.Helper()
 	p := put("--duration", "100s", "--val-size", "16384").exits(t, exitFailed)
 	if said := p.stderr.String(); !strings.Contains(said, "ran out of space, so the load was stopped") || !strings.Contains(said, "removed ") {
-		t.Errorf("the load that ran out of space says %q", said)
+		t.Errorf("stderr of the load that ran out of space is %q", said)
 	}
 	if out := p.stdout.String(); !strings.Contains(out, "no_space") || !strings.Contains(out, "throughput") {
-		t.Errorf("the load that ran out of space shows\n%s", out)
+		t.Errorf("stdout of the load that ran out of space is\n%s", out)
 	}
 	put("--total", "10").exits(t, exitFailed).oneSentence(t, "has raised the alarm NOSPACE", "disarm the alarm")
 }

@@ -34,7 +34,7 @@ func TestOddFilesAreRefused(t *testing.T) {
 		} {
 			p := w.run(t, args...)
 			if text := p.stderr.String(); p.state.ExitCode() <= 0 || !strings.Contains(text, want) || strings.Contains(text, "goroutine") {
-				t.Errorf("quorumbench %s ends with %d and %q", p.args, p.state.ExitCode(), text)
+				t.Errorf("quorumbench %s ended with exit code %d and printed %q", p.args, p.state.ExitCode(), text)
 			}
 		}
 	}

@@ -45,11 +45,11 @@ func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
 	checkBetween(r, "the longest", open.ResponseTime.Max.NS, 0.78*second, 1.1*second)
 	checkBetween(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
 	checkBetween(r, "the longest gap", open.LongestGap, 0.75, 1.1)
-	checkBetween(r, "operations a second", open.PerSecond, 990, 1010)
+	checkBetween(r, "operations per second", open.PerSecond, 990, 1010)
 	// An operation that did not complete in the window became due near the end of the window: at
 	// most the maximum response time before the end.
 	checkBetween(t, "completed in the window", float64(open.Completed), 5000-1-1000*1.001*open.ResponseTime.Max.NS/second, 5000)
-	checkBetween(t, "operations a second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
+	checkBetween(t, "operations per second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
 }
 
 func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
@@ -58,10 +58,10 @@ func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
 	closed := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--duration", "5s", "--conns", "4", "--clients", "10")
 	checkBetween(t, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.745*second)
 	checkBetween(r, "p99 of the closed loop", closed.ServiceTime.Percentile(99).NS, 0.0019*second, 0.2*second)
-	checkBetween(r, "its longest gap", closed.LongestGap, 0.75, 1.1)
-	checkBetween(r, "its longest time", closed.ServiceTime.Max.NS, 0.75*second, 1.1*second)
+	checkBetween(r, "the longest gap of the closed loop", closed.LongestGap, 0.75, 1.1)
+	checkBetween(r, "the longest time of the closed loop", closed.ServiceTime.Max.NS, 0.75*second, 1.1*second)
 	if closed.Rate != nil || closed.Lateness != nil {
-		t.Error("a closed loop has a rate or a lateness")
+		t.Error("the result of a closed loop has a rate or a lateness")
 	}
 	// Little's law: clients = throughput × mean response time. Operations that cross an edge of
 	// the window cause a small deviation.
@@ -82,7 +82,7 @@ func TestErrorsAreNotDropped(t *testing.T) {
 		t.Errorf("the errors are %v, with the texts %q", trial.ErrorsByKind, trial.ErrorTexts)
 	}
 	if trial.FailedFrom == nil || *trial.FailedFrom != 100*float64(trial.Operations)/20_000 {
-		t.Errorf("%d of 20,000 completed, and percentiles fail from %s", trial.Operations, show(trial.FailedFrom))
+		t.Errorf("%d of 20,000 operations succeeded, and percentiles fail from %s", trial.Operations, show(trial.FailedFrom))
 	}
 	if !trial.ResponseTime.Percentile(99).Known || trial.ResponseTime.Mean.Known || !trial.ResponseTime.Max.Failed {
 		t.Errorf("the response times are %+v", trial.ResponseTime)
@@ -91,7 +91,7 @@ func TestErrorsAreNotDropped(t *testing.T) {
 		t.Errorf("with %d errors, p99.9 is %+v", trial.Errors, trial.ResponseTime.Percentile(99.9))
 	}
 	if !trial.SuccessResponseTime.Max.Known || trial.SuccessResponseTime.Count != trial.Operations {
-		t.Errorf("the successes' times are %+v", trial.SuccessResponseTime)
+		t.Errorf("the response times of the successes are %+v", trial.SuccessResponseTime)
 	}
 }
 
@@ -104,8 +104,8 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 		began := time.Now()
 		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "1000", "--duration", "2s", "--conns", "4", "--timeout", "3s")
 		took := time.Since(began)
-		checkBetween(t, "the time it took", took, 3*time.Second, lifetime)
-		checkBetween(r, "the time it took", took, 3*time.Second, 10*time.Second)
+		checkBetween(t, "the duration of the command", took, 3*time.Second, lifetime)
+		checkBetween(r, "the duration of the command", took, 3*time.Second, 10*time.Second)
 		checkBetween(t, "due", trial.Due, 2000, 2000)
 		checkBetween(t, "timeouts", trial.ErrorsByKind["timeout"], 39, 41)
 		checkBetween(t, "errors", trial.Errors, 39, 41)
@@ -128,14 +128,14 @@ func closedConnectionsAreMadeAgain(t *testing.T, r settle.Reporter, w *world) {
 	endpoint := w.nullServer(t, "--script", "delay=1ms; close every 500")
 	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "2000", "--duration", "2s", "--conns", "4")
 	checkBetween(t, "due", trial.Due, 4000, 4000)
-	checkBetween(t, "connections made again", trial.Reconnects, 6, 9)
+	checkBetween(t, "reopened connections", trial.Reconnects, 6, 9)
 	if trial.ErrorsByKind["connection_lost"] < 7 {
-		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
+		t.Errorf("the trial has %d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
 	// A closed connection loses its operations in flight. On a slow machine, more operations are in
 	// flight.
 	if trial.Operations < 3800 {
-		r.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
+		r.Errorf("the trial has %d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
 	}
 }
 
@@ -154,10 +154,10 @@ func TestNothingCompletedIsInvalid(t *testing.T) {
 	out := p.stdout.String()
 	for _, want := range []string{"0/s", "100 %", "timeout", "Verdict: invalid"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("it does not print %q", want)
+			t.Errorf("the output does not contain %q", want)
 		}
 	}
 	if strings.Contains(out, "e+") || strings.Contains(out, "NaN") {
-		t.Error("it prints an unreadable number")
+		t.Error("the output contains a number in exponential notation or NaN")
 	}
 }

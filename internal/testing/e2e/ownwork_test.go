@@ -62,10 +62,10 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 	done = byName(t, openRun(t, dir, record.Interrupted), "first").Faults
 	for _, f := range done {
 		if f.Failure != "" || f.BeganAt == nil || f.HealedAt == nil || f.RecoveredAt == nil {
-			t.Errorf("the fault came to nothing: %+v", f)
+			t.Errorf("the fault had no effect: %+v", f)
 			continue
 		}
-		t.Logf("%s of %s began at %.3g s, was healed at %.3g s, and the cluster whole at %.3g s", f.Description, f.Member, *f.BeganAt, *f.HealedAt, *f.RecoveredAt)
+		t.Logf("%s of %s began at %.3g s and was healed at %.3g s; the cluster had recovered at %.3g s", f.Description, f.Member, *f.BeganAt, *f.HealedAt, *f.RecoveredAt)
 	}
 	return done, said(record.FaultStep)
 }
@@ -103,11 +103,11 @@ func TestOwnWorkDuringALoad(t *testing.T) {
 			faults, more = append(faults, "rolling-restart"), more+3
 		}
 		if len(faults) == 0 {
-			t.Skip("it has no own work; make test-long restarts its members in turn")
+			t.Skip("the store supports none of these maintenance operations; make test-long restarts its members one after the other")
 		}
 		w := newWorld(t)
 		if done, steps := w.suffer(t, st, exec, settings, faults, func() {}); len(done) != len(faults) || steps != more {
-			t.Errorf("%d faults of %d were done, with %d steps", len(done), len(faults), steps)
+			t.Errorf("%d of %d faults were executed, with %d steps", len(done), len(faults), steps)
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestCertificatesAreReplaced(t *testing.T) {
 			}
 			first := byName(t, openRun(t, w.path("run"), record.Interrupted), "first")
 			if first.Operations == 0 {
-				t.Error("nothing was done over TLS")
+				t.Error("the trial over TLS has no operations")
 			}
 		})
 	}
@@ -172,11 +172,11 @@ trials:
 	w.run(t, "run", file, "--agent-certs", w.path("agents", "certs"), "--out", w.path("run")).exits(t, exitDone)
 	first := byName(t, openRun(t, w.path("run"), record.Complete), "first")
 	if len(first.Faults) != 3 || first.Operations == 0 {
-		t.Fatalf("%d operations, and the faults %+v", first.Operations, first.Faults)
+		t.Fatalf("the trial has %d operations and the faults %+v", first.Operations, first.Faults)
 	}
 	for _, f := range first.Faults {
 		if f.Failure != "" || f.BeganAt == nil || f.RecoveredAt == nil {
-			t.Errorf("the fault came to nothing: %+v", f)
+			t.Errorf("the fault had no effect: %+v", f)
 		}
 	}
 	if err := hosts.Stop(agents); err != nil {
@@ -206,7 +206,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	done, steps := w.suffer(t, st, before, "", []string{"rolling-upgrade to default"}, func() {
 		if old, all := running(); old != 0 || all != 3 {
-			t.Errorf("%d of %d members come from the binary before: %v", old, all, w.processes())
+			t.Errorf("%d of %d members run the old binary: %v", old, all, w.processes())
 		}
 	})
 	if len(done) != 1 || steps != 3 {
@@ -238,6 +238,6 @@ func TestImpossibleOwnWorkIsReportedBeforeTheStart(t *testing.T) {
 		w.run(t, "run", w.file(t, "f.yaml", text), "--out", w.path("run")).exits(t, of.code).oneSentence(t, of.want)
 	}
 	if len(w.processes()) > 0 {
-		t.Errorf("something was started: %v", w.processes())
+		t.Errorf("the program started processes: %v", w.processes())
 	}
 }

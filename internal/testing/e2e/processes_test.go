@@ -66,7 +66,7 @@ func (w *world) member(t *testing.T, name string) int {
 			return p.pid
 		}
 	}
-	t.Fatalf("there is no process of member %s among %v", name, w.members())
+	t.Fatalf("no process of member %s exists; the members' processes are %v", name, w.members())
 	return 0
 }
 
@@ -77,7 +77,7 @@ func (w *world) nothingRuns(t *testing.T) {
 		return
 	}
 	for _, p := range w.processes() {
-		t.Errorf("this process is left: %v", p)
+		t.Errorf("this process is still running: %v", p)
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
 	}
 }
@@ -145,6 +145,6 @@ func (w *world) aFollower(t *testing.T, st store.Store) string {
 			return members[i].Name
 		}
 	}
-	t.Fatalf("no member follows: %+v", status)
+	t.Fatalf("no member is a follower: %+v", status)
 	return ""
 }

@@ -151,7 +151,7 @@ func (p *startedProgram) exits(t *testing.T, want int) *startedProgram {
 func (p *startedProgram) awaitText(t *testing.T, what string) {
 	t.Helper()
 	found := false
-	eventually(t, patience, "quorumbench said "+what, func() bool {
+	eventually(t, patience, "quorumbench printed "+what, func() bool {
 		if found = strings.Contains(p.stderr.String(), what); found {
 			return true
 		}
@@ -163,7 +163,7 @@ func (p *startedProgram) awaitText(t *testing.T, what string) {
 		}
 	})
 	if !found && !strings.Contains(p.stderr.String(), what) {
-		t.Fatalf("quorumbench %s ended (%v) and did not say %q:\n%s", p.args, p.state, what, p.stderr.String())
+		t.Fatalf("quorumbench %s ended (%v) without printing %q:\n%s", p.args, p.state, what, p.stderr.String())
 	}
 }
 
@@ -229,11 +229,11 @@ func (p *startedProgram) oneSentence(t *testing.T, contains ...string) string {
 		}
 	}
 	if len(said) != 1 {
-		t.Fatalf("quorumbench %s gives %d sentences:\n%s", p.args, len(said), errors)
+		t.Fatalf("quorumbench %s printed %d sentences:\n%s", p.args, len(said), errors)
 	}
 	for _, part := range contains {
 		if !strings.Contains(said[0], part) {
-			t.Errorf("quorumbench %s says %q, which does not contain %q", p.args, said[0], part)
+			t.Errorf("quorumbench %s printed %q, which does not contain %q", p.args, said[0], part)
 		}
 	}
 	return said[0]

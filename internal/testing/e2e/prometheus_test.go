@@ -111,7 +111,7 @@ func compareAgents(t *testing.T, p *servers.Prometheus, dir string, began time.T
 		}
 		for i := range all {
 			if x := all[i].Last(); x <= 0 || all[i].Labels["process"] == last.Name && math.Abs(x-want) > 1e-6*want {
-				t.Errorf("%s of %s is %v; the last sample is %v", metric, all[i].Labels["process"], x, want)
+				t.Errorf("%s of %s is %v, but the last sample is %v", metric, all[i].Labels["process"], x, want)
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func comparePrometheus(t *testing.T, p *servers.Prometheus, dir string, index in
 	}
 	for expression, n := range want {
 		if got := last(expression); got != float64(n) {
-			t.Errorf("%s is %v; the record has %d", expression, got, n)
+			t.Errorf("%s is %v, but the record has %d", expression, got, n)
 		}
 	}
 	if r.Errors == 0 || r.Operations < 1000 { // a p99 needs 1,000 operations
@@ -186,7 +186,7 @@ func comparePrometheus(t *testing.T, p *servers.Prometheus, dir string, index in
 		figure := r.SuccessResponseTime.Percentile(q.p)
 		got := last(`histogram_quantile(` + q.name + `, quorumbench_response_time_seconds` + selected + `})`)
 		if ratio := got * 1e9 / figure.NS; !figure.Known || ratio > bucketWidth || ratio < 1/bucketWidth {
-			t.Errorf("p%v is %v s; the record has %v ns (ratio %v)", q.p, got, figure, ratio)
+			t.Errorf("p%v is %v s, but the record has %v ns (ratio %v)", q.p, got, figure, ratio)
 		}
 	}
 }

@@ -52,18 +52,18 @@ trials: [{%s}]
 		for _, row := range one.Stores {
 			_, ok := row.Metrics[store.FsyncSeconds]
 			if reported = reported || ok; row.ConnectTime != 0 || row.ConnectFailure != "" {
-				t.Errorf("a connection that others make is timed: %+v", row)
+				t.Errorf("a connection that another process opened has a connect time: %+v", row)
 			}
 		}
 		if one.Operations != 300 || one.Errors != 0 || !reported || len(one.ByRole) != 1 || one.ByRole[0].Role != kv.Leader.String() {
 			t.Errorf("%d operations, %d errors, metrics %v, roles %+v", one.Operations, one.Errors, reported, one.ByRole)
 		}
 		if a := one.Verification; a == nil || a.Failure != "" || len(a.WrongByKind) > 0 || len(a.Members) != one.Members {
-			t.Errorf("the answers are %+v", a)
+			t.Errorf("the verification is %+v", a)
 		} else {
 			for i := range a.Members {
 				if m := &a.Members[i]; m.Failure != "" || m.Keys != a.Members[0].Keys || m.Keys == 0 {
-					t.Errorf("a member was read so: %+v", m)
+					t.Errorf("reading a member after the load resulted in %+v", m)
 				}
 			}
 		}

@@ -66,7 +66,7 @@ func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 	t.Helper()
 	rows, err := record.OpenMachines(dir, trial.Folder)
 	if err != nil || len(rows) == 0 {
-		t.Errorf("%s: %d rows of machines.csv, %v", trial.Name, len(rows), err)
+		t.Errorf("%s: machines.csv has %d rows, %v", trial.Name, len(rows), err)
 	}
 	known := map[string]bool{}
 	for i := range rows {
@@ -81,7 +81,7 @@ func checkMachines(t *testing.T, dir string, trial *record.Trial) {
 		}
 	}
 	if !known["generator"] || !known["machine"] || trial.StoreCPUSeconds != nil && !known["member"] {
-		t.Errorf("%s: of %d rows, machines.csv has complete ones only for %v", trial.Name, len(rows), known)
+		t.Errorf("%s: machines.csv has %d rows, but complete rows only for %v", trial.Name, len(rows), known)
 	}
 }
 
@@ -96,12 +96,12 @@ func checkBooks(t *testing.T, trial *record.Trial) {
 	for kind, n := range trial.ErrorsByKind {
 		byKind += n
 		if times := trial.ErrorTimes[kind]; times.Count != n {
-			t.Errorf("%s: %d errors of kind %s, and %d of them timed", trial.Name, n, kind, times.Count)
+			t.Errorf("%s: %d errors have the kind %s, but %d of them have a time", trial.Name, n, kind, times.Count)
 		}
 	}
 	for kind, text := range trial.ErrorTexts {
 		if trial.ErrorsByKind[kind] == 0 || text == "" {
-			t.Errorf("%s: the text %q of kind %s, of which there are %d", trial.Name, text, kind, trial.ErrorsByKind[kind])
+			t.Errorf("%s: the error text %q has the kind %s, but the kind has %d errors", trial.Name, text, kind, trial.ErrorsByKind[kind])
 		}
 	}
 	for _, s := range trial.ByRole {
@@ -109,11 +109,11 @@ func checkBooks(t *testing.T, trial *record.Trial) {
 		byRole[1] += s.Errors
 	}
 	if byKind != trial.Errors || byRole != [2]uint64{trial.Operations, trial.Errors} {
-		t.Errorf("%s: %d operations and %d errors, but %d errors by kind and %v of both by role",
+		t.Errorf("%s: %d operations and %d errors in total, but %d errors by kind and %v operations and errors by role",
 			trial.Name, trial.Operations, trial.Errors, byKind, byRole)
 	}
 	if b := trial.ByClient; b != nil && math.Abs(b.Mean*float64(b.Count)-float64(trial.Operations)) > 0.5 {
-		t.Errorf("%s: %d operations, but %d clients completed %.1f each", trial.Name, trial.Operations, b.Count, b.Mean)
+		t.Errorf("%s: the trial has %d operations, but %d clients completed %.1f operations each", trial.Name, trial.Operations, b.Count, b.Mean)
 	}
 	for _, r := range trial.Verdict.Reasons {
 		if strings.Contains(r.Text, "defect of quorumbench") {
@@ -144,7 +144,7 @@ func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
 		}
 	}
 	if failed := uint64(merged(record.ErrorTime).TotalCount()); failed != trial.Errors {
-		t.Errorf("%s: latency.hlog has %d errors, run.json %d", trial.Name, failed, trial.Errors)
+		t.Errorf("%s: latency.hlog has %d errors, but run.json has %d", trial.Name, failed, trial.Errors)
 	}
 	if trial.Lateness != nil {
 		if diff := gocmp.Diff(rounded(measure.Summarize(merged(record.Lateness), 0)), trial.Lateness.Summary); diff != "" {
@@ -169,14 +169,14 @@ func checkTimeline(t *testing.T, trial *record.Trial, files *record.Files) {
 		}
 		succeeded := row.OK + row.Misses + row.Conflicts + row.Stale + row.Unverifiable
 		if row.Due != succeeded+row.Errors {
-			t.Errorf("%s: second %d: %d due, but %d succeeded and %d failed", trial.Name, row.Second, row.Due, succeeded, row.Errors)
+			t.Errorf("%s: second %d: %d operations were due, but %d succeeded and %d failed", trial.Name, row.Second, row.Due, succeeded, row.Errors)
 		}
 		due, done, failed = due+row.Due, done+row.Done, failed+row.Errors
 		completed += succeeded
 	}
 	got, want := [4]uint64{due, completed, failed, done}, [4]uint64{trial.Due, trial.Operations, trial.Errors, trial.Completed}
 	if got != want {
-		t.Errorf("%s: due, completed, failed and done are %v by timeline.csv and %v by run.json", trial.Name, got, want)
+		t.Errorf("%s: due, completed, failed and done are %v in timeline.csv but %v in run.json", trial.Name, got, want)
 	}
 }
 
@@ -188,7 +188,7 @@ func byName(t *testing.T, run *record.Run, name string) *record.Trial {
 			return &run.Trials[i]
 		}
 	}
-	t.Fatalf("there is no trial %s among %d", name, len(run.Trials))
+	t.Fatalf("the run has no trial %s (%d trials)", name, len(run.Trials))
 	return nil
 }
 
@@ -210,11 +210,11 @@ func object(t *testing.T, text string) map[string]any {
 	d.UseNumber()
 	var fields map[string]any
 	if err := d.Decode(&fields); err != nil {
-		t.Fatalf("this is no JSON object: %v\n%s", err, text)
+		t.Fatalf("the output is not a JSON object: %v\n%s", err, text)
 	}
 	var more any
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		t.Fatalf("there is more than one JSON object: %v\n%s", err, text)
+		t.Fatalf("the output has more than one JSON object: %v\n%s", err, text)
 	}
 	return fields
 }
@@ -239,6 +239,6 @@ func result(t *testing.T, p *startedProgram) *record.Trial {
 func checkBetween[T cmp.Ordered](t settle.Reporter, what string, got, low, high T) {
 	t.Helper()
 	if got < low || got > high {
-		t.Errorf("%s is %v, not from %v to %v", what, got, low, high)
+		t.Errorf("%s is %v, want %v to %v", what, got, low, high)
 	}
 }

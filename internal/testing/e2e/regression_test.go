@@ -31,7 +31,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	run := openRun(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
 	if run.RepeatRule == nil || run.RepeatRule.EndReason == "" || run.RepeatRule.Precision != 0.015 || run.Planned != len(run.Trials) {
-		t.Errorf("%d of %d trials, %+v", len(run.Trials), run.Planned, run.RepeatRule)
+		t.Errorf("the run has %d of %d trials, and its rule for repeats is %+v", len(run.Trials), run.Planned, run.RepeatRule)
 	}
 	for i := range run.Trials {
 		// Each round has three trials of each side. The order of the sides alternates: A B, B A.
@@ -41,11 +41,11 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 			t.Errorf("trial %d is %s", i+1, run.Trials[i].Name)
 		}
 		if t1 := run.Trials[i]; t1.Cluster != run.Trials[i/3*3].Cluster || i >= 3 && t1.Cluster == run.Trials[i-3].Cluster {
-			t.Errorf("trial %d of %s is on %s", i+1, t1.Name, t1.Cluster)
+			t.Errorf("trial %d (%s) ran on cluster %s", i+1, t1.Name, t1.Cluster)
 		}
 	}
 	if !strings.Contains(p.stdout.String(), "\nStopped after ") {
-		t.Error("the report does not say why it ended")
+		t.Error("the report does not contain the reason for stopping")
 	}
 
 	// The margin is wide, so that the comparison does not report a random difference on a busy
@@ -53,7 +53,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	compareRun := []string{"compare", w.path("run"), "--metric", "ops", "--margin", "70%", "--format", "markdown"}
 	out := w.run(t, compareRun...).exits(t, exitDone).stdout.String()
 	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
-		t.Errorf("the comparison with itself is\n%s", out)
+		t.Errorf("the comparison of the run with itself is\n%s", out)
 	}
 	if r := compare.RepeatProgressOfRun(run); r.Rounds >= analyze.MinRepeats && run.Verdict() != verdict.Invalid {
 		w.run(t, append(compareRun, "--fail-on", "worse")...).exits(t, exitDone)

@@ -134,7 +134,7 @@ func TestTableMarksWeakerReads(t *testing.T) {
 	}
 	holds(t, bench("zookeeper"), "linearizable¹", "\n¹ linearizable reads of zookeeper: sync, then getData: no quorum confirms the leader")
 	if p := bench("etcd"); strings.Contains(p.stdout.String(), "linearizable¹") {
-		t.Errorf("etcd's linearizable reads have a mark:\n%s", p.stdout.String())
+		t.Errorf("the report marks etcd's linearizable reads as weaker:\n%s", p.stdout.String())
 	}
 	run, err := record.Open(w.path("zookeeper"))
 	if err != nil {
@@ -147,7 +147,7 @@ func TestTableMarksWeakerReads(t *testing.T) {
 			names, operations = append(names, b.Name), operations+b.Operations
 		}
 		if strings.Join(names, " ") != "m1 m2 m3" || operations != trial.Operations {
-			t.Errorf("%d operations of %d, of the members %q", operations, trial.Operations, names)
+			t.Errorf("the members served %d operations, want %d; the members are %q", operations, trial.Operations, names)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestUserWithFewPermissions(t *testing.T) {
 		t.Helper()
 		r, err := root.Get(t.Context(), "app", clientv3.WithPrefix())
 		if err != nil || len(r.Kvs) > 0 {
-			t.Errorf("after %s there are %v, %v", after, r, err)
+			t.Errorf("after %s, the keys are %v, %v", after, r, err)
 		}
 	}
 	app := []string{"--user", "app:secret", "--total", "20"}
@@ -63,15 +63,15 @@ func TestUserWithFewPermissions(t *testing.T) {
 	}
 	left("a run with a marker")
 	if said := u.quorumbench(t, w, append(app, "bench", "put")...).exits(t, exitFailed).stderr.String(); !strings.Contains(said, "permission denied") {
-		t.Errorf("without rights the output is %q", said)
+		t.Errorf("for a user without permissions, the output is %q", said)
 	}
 	said = u.quorumbench(t, w, append(app, "bench", "lease-keepalive")...).exits(t, exitDone).stderr.String()
 	if strings.Contains(said, "denied") {
-		t.Errorf("leases need no right to a key, and the output is %q", said)
+		t.Errorf("leases need no permission for a key, but the output is %q", said)
 	}
 	said = u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/bench/", "--check-hashkv")...).exits(t, 6).stderr.String()
 	if !strings.Contains(said, "only to a user with the role root") {
-		t.Errorf("the hashes need the role root, and the output is %q", said)
+		t.Errorf("hashes need the role root, but the output is %q", said)
 	}
 	perf := []string{"--user", "app:secret", "check", "perf", "--prefix", "app/bench/", "--rate", "20", "--clients", "2", "--duration", "1s"}
 	for flag, does := range map[string]string{"--auto-compact": "compacts its history only for a user with the role root", "--auto-defrag": "defragments its members only for a user with the role root"} {
@@ -124,7 +124,7 @@ func TestTokenWithFewPermissions(t *testing.T) {
 		p := w.run(t, append(args, "--store", "consul", "--endpoints", endpoint, "--user", "x:"+token)...).exits(t, code)
 		keys, _, err := root.KV().Keys("", "", nil)
 		if err != nil || len(keys) != 1 {
-			t.Errorf("after %v there are %v, %v", args, keys, err)
+			t.Errorf("after %v, the keys are %v, %v", args, keys, err)
 		}
 		return p.stdout.String() + p.stderr.String()
 	}
@@ -141,16 +141,16 @@ func TestTokenWithFewPermissions(t *testing.T) {
 		}
 	}
 	if said := run(few, exitFailed, "bench", "put", "--total", "10"); !strings.Contains(said, "lacks permission 'key:write'") {
-		t.Errorf("without rights the output is %q", said)
+		t.Errorf("without permissions, the output is %q", said)
 	}
 	if said := run(few, exitFailed, "bench", "lease-keepalive", "--total", "10"); !strings.Contains(said, "lacks permission 'session:write'") {
-		t.Errorf("without a right to sessions the output is %q", said)
+		t.Errorf("without the permission for sessions, the output is %q", said)
 	}
 	if said := run(few, 6, "check", "datascale", "--prefix", "app/"); !strings.Contains(said, "give the token the right agent:read") {
-		t.Errorf("without a right to metrics the output is %q", said)
+		t.Errorf("without the permission for metrics, the output is %q", said)
 	}
 	if said := run("33333333-3333-3333-3333-333333333333", exitFailed, "bench", "put", "--prefix", "app/", "--total", "10"); !strings.Contains(said, "ACL not found") {
-		t.Errorf("with a token that is not known the output is %q", said)
+		t.Errorf("with an unknown token, the output is %q", said)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestZooKeeperUserWithFewPermissions(t *testing.T) {
 		t.Helper()
 		p := w.run(t, append(args, "--store", "zookeeper", "--endpoints", endpoint)...).exits(t, code)
 		if left, _, err := c.Children("/app"); err != nil || len(left) > 0 {
-			t.Errorf("after %v there are %v, %v", args, left, err)
+			t.Errorf("after %v, the nodes below /app are %v, %v", args, left, err)
 		}
 		return p.stdout.String() + p.stderr.String()
 	}
@@ -193,9 +193,9 @@ func TestZooKeeperUserWithFewPermissions(t *testing.T) {
 		}
 	}
 	if said := run(exitFailed, "bench", "put", "--total", "10", "--user", "app:secret"); !strings.Contains(said, "NoAuth") && !strings.Contains(said, "not authorized") {
-		t.Errorf("without rights the output is %q", said)
+		t.Errorf("without permissions, the output is %q", said)
 	}
 	if said := run(exitFailed, "bench", "put", "--prefix", "/app/", "--total", "10", "--user", "app:wrong"); !strings.Contains(said, "NoAuth") && !strings.Contains(said, "not authorized") {
-		t.Errorf("with a wrong password the output is %q", said)
+		t.Errorf("with a wrong password, the output is %q", said)
 	}
 }

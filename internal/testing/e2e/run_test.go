@@ -48,7 +48,7 @@ func TestRunMeasuresARealCluster(t *testing.T) {
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
 
 	if len(run.Trials) != 7 || run.Planned != 7 || len(run.Clusters) != 1 {
-		t.Fatalf("%d of %d trials on %d clusters", len(run.Trials), run.Planned, len(run.Clusters))
+		t.Fatalf("the run has %d of %d trials on %d clusters", len(run.Trials), run.Planned, len(run.Clusters))
 	}
 	cluster := run.Clusters[0]
 	if len(cluster.Members) != 3 || !cluster.Started || cluster.Version == "" || cluster.Durability == nil || cluster.Durability.FdatasyncP50NS == 0 || cluster.Durability.Fdatasyncs < 100 {
@@ -60,7 +60,7 @@ func TestRunMeasuresARealCluster(t *testing.T) {
 	}
 	closed, open := byName(t, run, "put-all"), byName(t, run, "put-open")
 	if open.Rate == nil || *open.Rate != closed.PerSecond/2 || open.Started.Before(closed.Started) {
-		t.Errorf("put-open had the rate %v, and put-all reached %v", open.Rate, closed.PerSecond)
+		t.Errorf("put-open has the rate %v, but put-all reached %v", open.Rate, closed.PerSecond)
 	}
 	checkTable(t, run, p.stdout.String())
 	checkLeftovers(t, w.path("run"))
@@ -101,10 +101,10 @@ func checkRoles(t *testing.T, trial *record.Trial) {
 		return // the machine was too busy, so members missed heartbeats
 	}
 	if trial.Target.Mode == kv.LeaderOnly && served["leader"] != trial.Operations {
-		t.Errorf("%s: %d operations, by role %v", trial.Name, trial.Operations, served)
+		t.Errorf("%s: %d operations; operations by role: %v", trial.Name, trial.Operations, served)
 	}
 	if trial.Target.Mode == kv.AllMembers && (served["leader"] == 0 || served["follower"] == 0 || len(served) != 2) {
-		t.Errorf("%s: %d operations, by role %v", trial.Name, trial.Operations, served)
+		t.Errorf("%s: %d operations; operations by role: %v", trial.Name, trial.Operations, served)
 	}
 }
 
@@ -137,19 +137,19 @@ func checkLeftovers(t *testing.T, dir string) {
 	t.Helper()
 	logs, _ := filepath.Glob(filepath.Join(dir, "logs", "cluster-*", "m*.log"))
 	if len(logs) == 0 {
-		t.Errorf("no member's log is in %s", dir)
+		t.Errorf("the run directory %s contains no log of a member", dir)
 	}
 	for _, log := range logs {
 		b, err := os.ReadFile(log)
 		if err != nil || len(b) == 0 {
-			t.Errorf("%s: %d bytes, %v", log, len(b), err)
+			t.Errorf("the log %s has %d bytes, %v", log, len(b), err)
 		}
 		if bytes.Contains(b, []byte("panic")) {
 			t.Errorf("a member crashed: %s", log)
 		}
 	}
 	if dataLeft(dir) {
-		t.Errorf("the members' data is left in %s", dir)
+		t.Errorf("the members' data was not removed from %s", dir)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestBenchOverTLS(t *testing.T) {
 		for _, endpoint := range []string{secured, "https://" + secured} {
 			trial := w.bench(t, []string{endpoint}, exitDone, append([]string{"mixed", "--key-space-size", "200", "--total", "600", "--conns", "3", "--clients", "12"}, strings.Fields(args)...)...)
 			if trial.Operations != 600 || trial.Errors+trial.WrongResponses+trial.Misses > 0 || !trial.TLS {
-				t.Errorf("bench %s: %d operations, the errors %v, TLS %v", args, trial.Operations, trial.ErrorsByKind, trial.TLS)
+				t.Errorf("bench %s: %d operations, errors %v, TLS %v", args, trial.Operations, trial.ErrorsByKind, trial.TLS)
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func TestBenchWithAPassword(t *testing.T) {
 	for user, prefix := range map[string]string{"root:secret": "", "alice:wonder:land": "mine/"} {
 		trial := w.bench(t, []string{endpoint}, exitDone, "mixed", "--user", user, "--prefix", prefix, "--key-space-size", "200", "--total", "600", "--conns", "3", "--clients", "12", "--out", w.path("run-"+user[:4]))
 		if trial.Operations != 600 || trial.Errors+trial.WrongResponses+trial.Misses > 0 || !trial.Authenticated {
-			t.Errorf("%s: %d operations, the errors %v", user, trial.Operations, trial.ErrorsByKind)
+			t.Errorf("%s: %d operations, errors %v", user, trial.Operations, trial.ErrorsByKind)
 		}
 		w.holdsNo(t, "run-"+user[:4], strings.SplitN(user, ":", 2)[1])
 	}

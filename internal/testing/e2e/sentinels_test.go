@@ -227,7 +227,7 @@ func (u *inUse) useConsul(t *testing.T, c *api.Client) {
 		return err == nil
 	})
 	if ok, _, err := c.KV().Acquire(&api.KVPair{Key: "locked", Value: []byte("the user's"), Session: session}, nil); err != nil || !ok {
-		t.Fatal("the user's lock: ", ok, err)
+		t.Fatal("acquiring the user's lock returned ", ok, err)
 	}
 	service := &api.AgentServiceRegistration{ID: "service-00000-0", Name: "service-00000", Port: 1, Check: &api.AgentServiceCheck{TTL: "1h", Status: "passing"}}
 	if err := c.Agent().ServiceRegister(service); err != nil {
@@ -283,7 +283,7 @@ func (u *inUse) unchanged(t *testing.T, before contents, after string) (now cont
 	t.Helper()
 	now = u.read(t)
 	if diff := cmp.Diff(before, now); diff != "" {
-		t.Errorf("after %s the cluster holds (-before +now):\n%s", after, abbreviate(diff))
+		t.Errorf("after %s, the cluster's content differs (-before +now):\n%s", after, abbreviate(diff))
 	}
 	return now
 }

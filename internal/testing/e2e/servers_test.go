@@ -43,7 +43,7 @@ func (w *world) playground(t *testing.T, members string) (dir string, endpoints 
 	t.Cleanup(func() {
 		w.run(t, "cluster", "down", "--dir", dir).exits(t, exitDone)
 		if left := w.members(); len(left) > 0 {
-			t.Errorf("after `cluster down` there are %v", left)
+			t.Errorf("after `cluster down`, these members are still running: %v", left)
 		}
 	})
 	line, _, _ := strings.Cut(up.stdout.String(), "\n")

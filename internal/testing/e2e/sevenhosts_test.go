@@ -95,7 +95,7 @@ func (h *hostsWithAgents) recorded(t *testing.T, name string, state record.State
 		t.Fatal(err)
 	}
 	if run.State != state || run.Finished == nil || len(run.Problems) > 0 {
-		t.Errorf("the run in %s is %s (%s), finished %v, with problems %q", name, run.State, run.Failure, run.Finished, run.Problems)
+		t.Errorf("the run in %s has the state %s (%s), finished %v, problems %q", name, run.State, run.Failure, run.Finished, run.Problems)
 	}
 	for i := range run.Trials {
 		if state == record.Complete {
@@ -127,27 +127,27 @@ func (h *hostsWithAgents) counts(t *testing.T) {
 	var endpoints []string
 	for i, m := range members {
 		if endpoints = append(endpoints, m.Endpoint); !strings.HasPrefix(m.Endpoint, h.agents[i].Address+":") {
-			t.Errorf("%s is at %s", m.Name, m.Endpoint)
+			t.Errorf("member %s has the endpoint %s", m.Name, m.Endpoint)
 		}
 	}
 	if seen := agents.ServedPuts(t, endpoints); seen != total || len(members) != 3 {
-		t.Errorf("%d members answered %d writes of %d", len(members), seen, total)
+		t.Errorf("%d members received %d writes, want %d writes", len(members), seen, total)
 	}
 	p.exits(t, exitDone)
 	run := h.recorded(t, "counts", record.Complete)
 	put := byName(t, run, "put")
 	if put.Operations != total || put.Errors != 0 || len(put.ByWorker) != 4 || len(run.Hosts) != len(sevenHosts) {
-		t.Errorf("%d operations and %d errors of %d workers on %d hosts", put.Operations, put.Errors, len(put.ByWorker), len(run.Hosts))
+		t.Errorf("the trial has %d operations, %d errors and %d workers on %d hosts", put.Operations, put.Errors, len(put.ByWorker), len(run.Hosts))
 	}
 	sum := uint64(0)
 	for i, w := range put.ByWorker {
 		sum += w.Operations
 		if host := sevenHosts[3+i]; w.Name != fmt.Sprintf("w%d on %s", i+1, host) || w.Machine != host || w.Operations < total/4 || w.Operations > total/4+1 {
-			t.Errorf("worker %s on machine %s did %d of %d", w.Name, w.Machine, w.Operations, total)
+			t.Errorf("worker %s on machine %s completed %d of %d operations", w.Name, w.Machine, w.Operations, total)
 		}
 	}
 	if sum != total {
-		t.Errorf("the workers did %d of %d", sum, total)
+		t.Errorf("the workers completed %d of %d operations", sum, total)
 	}
 	files, err := record.OpenTrial(h.path("counts"), put.Folder)
 	if err != nil {
@@ -164,10 +164,10 @@ func (h *hostsWithAgents) noDataIsLeft(t *testing.T) {
 	t.Helper()
 	left, err := filepath.Glob(h.path("agents", "db*", "*", "*", "quorumbench-data-*"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
+		t.Errorf("these files were not removed: %v, %v", left, err)
 	}
 	if members := h.members(); len(members) > 0 {
-		t.Errorf("left: %v", members)
+		t.Errorf("these members are still running: %v", members)
 	}
 }
 
@@ -189,13 +189,13 @@ func (h *hostsWithAgents) union(t *testing.T) {
 	}
 	m := res.Measured
 	if seen := agents.ServedPuts(t, endpoints) - before; m.Due != l.Total || m.Succeeded() != l.Total || seen != l.Total {
-		t.Errorf("%d were due of %d, %d succeeded, and the members saw %d", m.Due, l.Total, m.Succeeded(), seen)
+		t.Errorf("%d operations were due, want %d; %d succeeded, and the members received %d", m.Due, l.Total, m.Succeeded(), seen)
 	}
 	var union *measure.Histogram
 	for i, o := range ears {
 		union = measure.Add(union, o.Response)
 		if part := &m.Parts[i]; part.Due != o.Due {
-			t.Errorf("worker %d had %d due, and told %d", i+1, part.Due, o.Due)
+			t.Errorf("worker %d had %d due operations in the result, but its reports contained %d", i+1, part.Due, o.Due)
 		}
 	}
 	if !reflect.DeepEqual(union.Export().Counts, m.MergedCell().Response.Export().Counts) {
@@ -256,11 +256,11 @@ func (h *hostsWithAgents) latencies(t *testing.T) {
 		recorded := h.recorded(t, run, record.Complete)
 		four, one := byName(t, recorded, "four"), byName(t, recorded, "one")
 		if len(four.ByWorker) != 4 || one.ByWorker != nil {
-			t.Fatalf("%d and %d workers", len(four.ByWorker), len(one.ByWorker))
+			t.Fatalf("the trials have %d and %d workers, want 4 and none", len(four.ByWorker), len(one.ByWorker))
 		}
 		for _, p := range []float64{10, 50} {
 			checkBetween(r, fmt.Sprintf("one worker's p%v in ms", p), one.ResponseTime.Percentile(p).NS/1e6, 20, 24)
-			checkBetween(r, fmt.Sprintf("four workers' p%v by one's", p), four.ResponseTime.Percentile(p).NS/one.ResponseTime.Percentile(p).NS, 0.9, 1.1)
+			checkBetween(r, fmt.Sprintf("p%v of four workers, relative to one worker", p), four.ResponseTime.Percentile(p).NS/one.ResponseTime.Percentile(p).NS, 0.9, 1.1)
 		}
 	})
 }
@@ -294,9 +294,9 @@ func (h *hostsWithAgents) slow(t *testing.T) {
 `).exits(t, exitDone)
 		put := byName(t, h.recorded(t, name, record.Complete), "put")
 		if said := rule(put, 28); !strings.Contains(said, "worker w4 on gen4 completed ") {
-			t.Errorf("gen4 sends a tenth of what the others do, and the verdict is %v", put.Verdict)
+			t.Errorf("gen4 sends a tenth of the other workers' load, but the verdict is %v", put.Verdict)
 		} else if strings.Count(said, "a client of worker") > 1 {
-			r.Errorf("of the others, too, it is said: %s", said)
+			r.Errorf("the verdict also names other workers: %s", said)
 		}
 	})
 }
@@ -318,15 +318,15 @@ func (h *hostsWithAgents) lostWorker(t *testing.T) {
 	put := byName(t, run, "put")
 	name := "agent gen2 at " + lost.Target() + " is lost"
 	if !strings.Contains(rule(put, 26), "worker w2 on gen2 was lost") || !strings.Contains(rule(put, 26), name) || rule(put, 4) != "" || !strings.Contains(run.Failure, name) {
-		t.Errorf("the run failed because %q, and the verdict is %v", run.Failure, put.Verdict)
+		t.Errorf("the run's failure is %q, and the verdict is %v", run.Failure, put.Verdict)
 	}
 	for i, w := range put.ByWorker {
 		if w.Operations == 0 || (w.Lost != "") != (i == 1) {
-			t.Errorf("of worker %s: %d operations, lost %q", w.Name, w.Operations, w.Lost)
+			t.Errorf("worker %s has %d operations, and its loss is %q", w.Name, w.Operations, w.Lost)
 		}
 	}
 	if put.Operations == 0 || !strings.Contains(p.stdout.String(), "invalid") {
-		t.Errorf("%d operations are recorded:\n%s", put.Operations, p.stdout.String())
+		t.Errorf("the record has %d operations, and the output is\n%s", put.Operations, p.stdout.String())
 	}
 	h.noDataIsLeft(t)
 }

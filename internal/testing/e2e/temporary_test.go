@@ -37,20 +37,20 @@ func TestTemporaryFoldersOfKilledCommandsAreRemoved(t *testing.T) {
 	killed.signal(t, syscall.SIGKILL)
 	<-killed.ended
 	if len(left) != 1 {
-		t.Fatalf("a command made %v", left)
+		t.Fatalf("a running command created the folders %v, want one", left)
 	}
 	going := bench("going/", "--duration", "100s")
 	going.awaitText(t, "measuring")
 	if said := going.stderr.String(); !strings.Contains(said, left[0]+", which a killed command left") {
-		t.Errorf("the next command says %q", said)
+		t.Errorf("the next command printed %q", said)
 	}
 	bench("other/", "--total", "10").exits(t, exitDone)
 	if now := folders(); len(now) != 1 || now[0] == left[0] {
-		t.Errorf("the folder of a command that goes on is not the only one: %v", now)
+		t.Errorf("the temporary folder of the running command is not the only one: %v", now)
 	}
 	going.signal(t, syscall.SIGINT)
 	going.exits(t, exitInterrupted)
 	if now := folders(); len(now) > 0 {
-		t.Errorf("left are %v", now)
+		t.Errorf("these folders were not removed: %v", now)
 	}
 }

@@ -61,7 +61,7 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 			}
 		}
 		if worst < 0 || len(lines) != len(spikes) {
-			r.Errorf("of the spikes %+v the page says %q", spikes, lines)
+			r.Errorf("the trial has the spikes %+v, but the page has the lines %q", spikes, lines)
 			return
 		}
 		// 960 operations become due during the stall and wait for up to 800 ms. About twelve
@@ -72,16 +72,16 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 		checkBetween(r, "the spike's beginning", at, 2.95, 4.05)
 		checkBetween(r, "the spike's end", at+float64(spikes[worst].Seconds), 4.95, 6.05)
 		if s := lines[worst]; s[1] != strconv.FormatFloat(at, 'f', 1, 64) || s[2] != "p99" || s[3] != strconv.Itoa(spikes[worst].Seconds) {
-			r.Errorf("the spike is %q", s)
+			r.Errorf("the page's line about the spike is %q", s)
 		}
 		for i := range spikes {
 			if i != worst && spikes[i].Worst.NS > 0.4*second {
-				r.Errorf("there is another spike: %q", lines[i])
+				r.Errorf("the page has a second large spike: %q", lines[i])
 			}
 		}
 		// The only event that may coincide with the spike is that other tests use all CPUs.
 		if said := lines[worst][4]; said != "no recorded event occurred at this time" && !strings.Contains(said, "CPUs of the machine were busy") {
-			r.Errorf("with the spike coincides %q", said)
+			r.Errorf("the page explains the spike with %q", said)
 		}
 	})
 }
@@ -98,11 +98,11 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 		all := limits.Spikes(trial)
 		stalls := slices.DeleteFunc(slices.Clone(all), func(s limits.Spike) bool { return s.LowestRate > 0.25*s.UsualRate })
 		if len(stalls) != 1 {
-			r.Errorf("the spikes are %+v", all)
+			r.Errorf("the stall did not cause exactly one spike with low throughput: %+v", all)
 			return
 		}
 		if len(all) > 2 {
-			r.Errorf("there are several spikes in addition to the stall: %+v", all)
+			r.Errorf("the trial has more than one spike in addition to the stall: %+v", all)
 		}
 		// The interval with the fewest operations is within the stall. On a busy machine, the first
 		// operation may precede the window by up to a second, and the spike may also contain
@@ -121,7 +121,7 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 		checkBetween(r, "the spike's beginning", at, 0, from)
 		checkBetween(r, "the spike's end", at+float64(stalls[0].Seconds), from+1, 7.15)
 		if line := fmt.Sprintf("<li>%.1f s: [^<]*; minimum throughput ", at); !regexp.MustCompile(line).MatchString(page) {
-			r.Errorf("the page does not say where the stall was")
+			r.Errorf("the page does not show the time of the stall")
 		}
 	})
 }
@@ -150,7 +150,7 @@ func TestWindowThatOpenedTooEarlyIsReported(t *testing.T) {
 			"page":     {page, `class="grave".*was too short: throughput was steady only after about`},
 		} {
 			if !regexp.MustCompile(want.expression).MatchString(want.text) {
-				r.Errorf("%s: there is no %q in:\n%.3000s", form, want.expression, want.text)
+				r.Errorf("%s: no match for %q in:\n%.3000s", form, want.expression, want.text)
 			}
 		}
 	})
@@ -162,7 +162,7 @@ func TestNoSpikeWithoutAStall(t *testing.T) {
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=100ms"}, []string{"put", "--rate", "300", "--duration", "5s", "--conns", "4"}}.runKnown(t)
 		if spikes := limits.Spikes(trial); len(spikes) > 0 || !strings.Contains(page, "No spikes.") {
-			r.Errorf("there are the spikes %+v", spikes)
+			r.Errorf("the trial has the spikes %+v, want none", spikes)
 		}
 	})
 }
@@ -187,7 +187,7 @@ func TestHeatMapShowsTwoModes(t *testing.T) {
 				one.add(m.Edge(row), float64(n))
 			}
 			if sum := one.sum(); sum > 0 && (one.fast < 0.8*sum || one.slow < 0.05*sum) {
-				r.Errorf("a second has %+v", one)
+				r.Errorf("the operations of one second are %+v", one)
 			}
 			all.fast, all.between, all.slow = all.fast+one.fast, all.between+one.between, all.slow+one.slow
 		}
@@ -228,7 +228,7 @@ func TestSlowMemberIsNamed(t *testing.T) {
 			[]string{"put", "--target", "all", "--conns", "6", "--clients", "12", "--duration", "4s"}}.runKnown(t)
 		u, ok := analyze.UnfairnessOf(trial)
 		if !ok || len(u.Members) != 1 || u.Members[0].Name != "null2" || u.Members[0].Clients != 4 || !u.Lagging {
-			r.Errorf("the finding is %+v", u)
+			r.Errorf("the finding about fairness is %+v", u)
 			return
 		}
 		// A client of null2 completes one operation in 40 ms. Other clients complete one in
@@ -249,12 +249,12 @@ func TestSlowMemberIsNamed(t *testing.T) {
 		}
 		table := analyze.MembersTable(trial)
 		if len(table.Rows) != 3 || table.Rows[1][0].Text != "null2" || table.Rows[1][4].Value.Number > 0.06 {
-			r.Errorf("the members' table is %+v", table.Rows)
+			r.Errorf("the table of the members is %+v", table.Rows)
 		}
 		for i := range trial.ByRole {
 			s := &trial.ByRole[i]
 			if slow := s.ServiceTime.Percentile(90).NS > 0.035*second; s.Role == "leader" && slow {
-				r.Errorf("the leader is slow: %+v", s.ServiceTime)
+				r.Errorf("the p90 of the leader is too high: %+v", s.ServiceTime)
 			}
 		}
 		if !strings.Contains(page, `-fairness">Fairness between clients`) || !strings.Contains(page, "Operations by client") {
@@ -277,7 +277,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 		p := w.run(t, append(append([]string{"bench"}, load...), "--endpoints", strings.Join(endpoints, ","), "--dial-timeout", patience.String(), "--out", dir)...)
 		for what, one := range map[string]*record.Trial{"the null server": trial, "etcd": &openRun(t, dir, record.Complete).Trials[0]} {
 			if u, unfair := analyze.UnfairnessOf(one); unfair {
-				r.Errorf("%s is called unfair: %+v", what, u)
+				r.Errorf("%s has an unfairness finding: %+v", what, u)
 			}
 			if b := one.ByClient; b == nil || b.Count != 13 || len(b.Operations) != 13 || b.FairnessIndex == nil || *b.FairnessIndex < 0.9 {
 				r.Errorf("%s: %+v", what, b)
@@ -291,7 +291,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	})
 	open := w.bench(t, []string{w.nullServer(t)}, exitDone, "put", "--rate", "500", "--duration", "1s", "--conns", "4")
 	if open.ByClient != nil {
-		t.Errorf("an open loop has clients: %+v", open.ByClient)
+		t.Errorf("an open loop has figures by client: %+v", open.ByClient)
 	}
 }
 
@@ -307,7 +307,7 @@ func TestRateThatDropsHalfWayIsUnsteady(t *testing.T) {
 	}
 	_, trial, said, page := truth{w, []string{"--script", strings.Join(script, "; ")}, []string{"put", "--duration", "32s", "--conns", "4", "--clients", "16"}}.runKnown(t)
 	if text := rule(trial, 25); !strings.Contains(text, "half") || !strings.Contains(said, "R25") || !strings.Contains(html.UnescapeString(page), text) {
-		t.Errorf("R25 says %q", text)
+		t.Errorf("the reason of rule 25 is %q", text)
 	}
 	rows := slices.DeleteFunc(slices.Clone(trial.Timeline), func(r record.Row) bool { return r.Phase != "measured" })
 	before, after := uint64(0), uint64(0)
@@ -320,6 +320,6 @@ func TestRateThatDropsHalfWayIsUnsteady(t *testing.T) {
 		}
 	}
 	if before <= after {
-		t.Errorf("%d operations before the drop, and %d after", before, after)
+		t.Errorf("%d operations completed before the drop, and %d after", before, after)
 	}
 }

@@ -42,7 +42,7 @@ trials:
 	p.end(t)
 	trial := &openRun(t, dir, record.Complete).Trials[0]
 	if trial.ForeignShare == nil || *trial.ForeignShare < 0.1 {
-		t.Fatalf("next to a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
+		t.Fatalf("while a busy loop ran on each processor, the measured CPU share of other programs was %s", show(trial.ForeignShare))
 	}
 	if trial.Verdict.State == verdict.Valid || rule(trial, 23) == "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
@@ -75,7 +75,7 @@ func TestManyClientsAreNoStall(t *testing.T) {
 	settle.RetryMeasurement(t, func(r settle.Reporter) {
 		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--conns", "10", "--clients", "1000", "--warmup", "1s", "--duration", "3s")
 		if trial.InFlightAtStart == 0 || rule(trial, 15) != "" {
-			r.Errorf("%d were carried in, and the verdict is %+v", trial.InFlightAtStart, trial.Verdict)
+			r.Errorf("%d operations were carried in, and the verdict is %+v", trial.InFlightAtStart, trial.Verdict)
 		}
 	})
 }
@@ -89,11 +89,11 @@ func TestForeignProgramsNextToAttachedMembersAreDetected(t *testing.T) {
 	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "4", "--clients", "16", "--duration", "3s", "--format", "json")
 	trial := result(t, p.end(t))
 	if trial.ForeignShare == nil || *trial.ForeignShare < 0.1 {
-		t.Fatalf("next to a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
+		t.Fatalf("while a busy loop ran on each processor, the measured CPU share of other programs was %s", show(trial.ForeignShare))
 	}
 	if trial.Verdict.FigureState("p99") == verdict.Valid || rule(trial, 23) == "" {
 		t.Errorf("the verdict is %+v", trial.Verdict)
 	}
 	// The server takes 5 ms in any case, so waiting for a CPU cannot have multiplied the median.
-	checkBetween(t, "how much too high p50 can be", trial.Verdict.Effect.ForFigure("p50"), 0, 3)
+	checkBetween(t, "the possible error of p50", trial.Verdict.Effect.ForFigure("p50"), 0, 3)
 }

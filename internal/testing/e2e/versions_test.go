@@ -65,7 +65,7 @@ func TestTwoVersionsInOneTable(t *testing.T) {
 	p := w.run(t, "run", w.file(t, "two.yaml", twoVersions), "--out", w.path("run"))
 	run := openRun(t, w.path("run"), record.Complete)
 	if len(run.Trials) != 2 || run.Planned != 2 {
-		t.Fatalf("%d trials of %d: %s", len(run.Trials), run.Planned, p.stderr.String())
+		t.Fatalf("the run has %d of %d trials: %s", len(run.Trials), run.Planned, p.stderr.String())
 	}
 	for i := range run.Trials {
 		trial := &run.Trials[i]
@@ -74,12 +74,12 @@ func TestTwoVersionsInOneTable(t *testing.T) {
 			want = [3]string{"3.9.4", "", "put"}
 		}
 		if got := [3]string{trial.Version, trial.Label, trial.BaselineOf}; got != want || trial.Operations == 0 || trial.Seed != run.Trials[0].Seed {
-			t.Errorf("%s: version, label and baseline are %q, want %q; %d operations", trial.Name, got, want, trial.Operations)
+			t.Errorf("%s: version, label and baseline are %q, want %q; the trial has %d operations", trial.Name, got, want, trial.Operations)
 		}
 	}
 	for _, want := range []string{"zookeeper 3.9.4", "zookeeper 3.9.5 (new)"} {
 		if !strings.Contains(p.stdout.String(), want) {
-			t.Errorf("the table does not say %s:\n%s", want, p.stdout.String())
+			t.Errorf("the table does not contain %s:\n%s", want, p.stdout.String())
 		}
 	}
 }
@@ -118,7 +118,7 @@ trials:
 	p = w.run(t, "run", "--exec", w.path("nothing"), "--out", w.path("run")).exits(t, exitFailed)
 	p.oneSentence(t, "the server of etcd (nothing) does not exist", "no such file")
 	if _, err := os.Stat(w.path("run")); err == nil {
-		t.Error("a run directory was made")
+		t.Error("the program created a run directory")
 	}
 }
 
@@ -136,6 +136,6 @@ func TestRunWithAnotherBinary(t *testing.T) {
 	w.run(t, "run", "--exec", folder, w.file(t, "f.yaml", file), "--out", w.path("run"))
 	run := openRun(t, w.path("run"), record.Complete)
 	if trial := &run.Trials[0]; trial.Version != "3.9.4" || trial.Exec != folder {
-		t.Errorf("it ran %s of %s", trial.Version, trial.Exec)
+		t.Errorf("the trial ran version %s of %s", trial.Version, trial.Exec)
 	}
 }

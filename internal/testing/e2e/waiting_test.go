@@ -22,7 +22,7 @@ func TestConnectionsLimitHTTP1(t *testing.T) {
 			// Two connections can complete 200 operations per second.
 			trial := w.bench(t, []string{endpoint}, exitDone, "put", "--store", store, "--conns", "2", "--rate", "400", "--duration", "2s", "--timeout", "1m")
 			if trial.WaitedForConnection < trial.Due/2 || rule(trial, 16) == "" || rule(trial, 8) != "" {
-				r.Errorf("%s: %d of %d waited for a connection, and the verdict is %+v", store, trial.WaitedForConnection, trial.Due, trial.Verdict)
+				r.Errorf("%s: %d of %d operations waited for a connection, and the verdict is %+v", store, trial.WaitedForConnection, trial.Due, trial.Verdict)
 			}
 		})
 	}
@@ -36,7 +36,7 @@ func TestLimitReachedInTheWarmUp(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "delay=1ms; stall=1500ms@300ms")
 	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--conns", "4", "--rate", "100", "--max-in-flight", "100", "--warmup", "3s", "--duration", "2s")
 	if rule(trial, 16) != "" {
-		t.Errorf("at most %d were in flight, and the verdict is %+v", trial.PeakInFlight, trial.Verdict)
+		t.Errorf("at most %d operations were in flight, and the verdict is %+v", trial.PeakInFlight, trial.Verdict)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestUnsentOperationsHaveTheirKind(t *testing.T) {
 	}
 	for _, s := range trial.ByRole {
 		if s.Operation != kv.Get.String() {
-			t.Errorf("of %d operations and %d errors the output is %q", s.Operations, s.Errors, s.Operation)
+			t.Errorf("an entry by role with %d operations and %d errors has the operation %q", s.Operations, s.Errors, s.Operation)
 		}
 	}
 }

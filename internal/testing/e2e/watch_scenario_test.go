@@ -30,14 +30,14 @@ func TestWatchLatencyScenario(t *testing.T) {
 	run := openRun(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
 	if none := byName(t, run, "watchers-none"); none.Watch != nil || none.Load.Watch != nil {
-		t.Errorf("without watchers there is %+v", none.Watch)
+		t.Errorf("the trial without watchers has the watch results %+v", none.Watch)
 	}
 	reported := watchLines(t, p.stdout.String())
 	for name, watchers := range map[string]uint64{"watchers-50": 50, "watchers-500": 500, "controllers": 10} {
 		trial := byName(t, run, name)
 		allEvents(t, trial, watchers*trial.Watch.Acknowledged)
 		if f := trial.Watch; f.InWindow != watchers*trial.Operations || f.FromDue.Count != f.InWindow || f.FromSent.Min.NS <= 0 {
-			t.Errorf("%s: %d operations, and events %+v", name, trial.Operations, *f)
+			t.Errorf("%s: %d operations, watch results %+v", name, trial.Operations, *f)
 		}
 		rows, err := record.OpenTimeline(w.path("run"), trial.Folder)
 		if err != nil {
@@ -46,14 +46,14 @@ func TestWatchLatencyScenario(t *testing.T) {
 		seen := uint64(0)
 		for _, row := range rows {
 			if row.Watch == nil {
-				t.Fatalf("%s: a second has no watch events", name)
+				t.Fatalf("%s: a second of the timeline has no watch events", name)
 			}
 			if row.Phase == measure.Measured.String() {
 				seen += row.Watch.Events
 			}
 		}
 		if seen != trial.Watch.InWindow || reported[name] != seen {
-			t.Errorf("%s: the result has %d events, its seconds %d, and the lines %d", name, trial.Watch.InWindow, seen, reported[name])
+			t.Errorf("%s: the result has %d events, the seconds have %d, and the output has %d", name, trial.Watch.InWindow, seen, reported[name])
 		}
 	}
 	everyEvent(t, byName(t, run, "catch-up"), 5000*20)
@@ -70,10 +70,10 @@ func allEvents(t *testing.T, trial *record.Trial, want uint64) {
 	t.Helper()
 	w := trial.Watch
 	if trial.State != record.Complete || trial.Operations == 0 || trial.Errors != trial.ErrorsByKind["not_sent"] {
-		t.Errorf("%s: %s, %d of %d operations, errors %v %v", trial.Name, trial.State, trial.Operations, trial.Due, trial.ErrorsByKind, trial.ErrorTexts)
+		t.Errorf("%s: state %s, %d of %d operations, errors %v %v", trial.Name, trial.State, trial.Operations, trial.Due, trial.ErrorsByKind, trial.ErrorTexts)
 	}
 	if w.Expected != want || w.Delivered != want || w.Lost+w.Duplicated+w.Reordered+w.Wrong+w.Impossible+w.Ended > 0 || rule(trial, 20)+rule(trial, 21) != "" {
-		t.Errorf("%s: %d events were wanted: %+v", trial.Name, want, *w)
+		t.Errorf("%s: want %d events, but the watch results are %+v", trial.Name, want, *w)
 	}
 }
 
@@ -88,7 +88,7 @@ func watchLines(t *testing.T, text string) map[string]uint64 {
 			Watch        *struct{ Events uint64 }
 		}
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			t.Fatalf("%v in %s", err, line)
+			t.Fatalf("decoding failed with %v in the line %s", err, line)
 		}
 		if l.Watch != nil && l.Phase == measure.Measured.String() {
 			reported[l.Trial] += l.Watch.Events
@@ -134,25 +134,25 @@ trials:
 		}
 	}
 	if plain := byName(t, run, "keepalive"); plain.Preload || plain.BytesOut == 0 {
-		t.Errorf("the keep-alives were preloaded: %t", plain.Preload)
+		t.Errorf("the preload of the keep-alive trial is %t, or no bytes were sent", plain.Preload)
 	}
 	for name, operations := range map[string]int{"txns": 2, "beat": 2, "watched-mix": 3} {
 		if got := byName(t, run, name).ByOperation; len(got) != operations {
-			t.Errorf("%s did %+v", name, got)
+			t.Errorf("%s has the operations %+v", name, got)
 		}
 	}
 	// Each of four keys has two watchers, and each transaction writes three keys.
 	txn := byName(t, run, "watched-txn")
 	everyEvent(t, txn, 2*txn.Watch.Acknowledged)
 	if txn.Watch.InWindow != 2*3*txn.Operations {
-		t.Errorf("%d transactions made %d events", txn.Operations, txn.Watch.InWindow)
+		t.Errorf("%d transactions caused %d events", txn.Operations, txn.Watch.InWindow)
 	}
 	mix := byName(t, run, "watched-mix")
 	everyEvent(t, mix, 2*mix.Watch.Acknowledged)
 	part := byName(t, run, "watched-part") // the first two of four keys have three watchers each
 	everyEvent(t, part, part.Watch.Expected)
 	if part.Watch.InWindow != 3*part.Operations/2 {
-		t.Errorf("%d puts in turn made %d events", part.Operations, part.Watch.InWindow)
+		t.Errorf("%d sequential puts caused %d events", part.Operations, part.Watch.InWindow)
 	}
 	noLease(t, official.Etcd(t, store.Access{Endpoints: endpoints}))
 }

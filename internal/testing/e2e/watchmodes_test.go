@@ -40,7 +40,7 @@ func TestLyingWatchesAreFound(t *testing.T) {
 						"--val-size", "32", "--verify", "--timeout", "10s", "--watchers", "20", "--streams", "4", "--watch-conns", "4", "--watch-mode", mode.String())
 					a := trial.Verification
 					if a == nil || a.Failure != "" || a.Watches == nil || a.Watches.Events == 0 {
-						t.Fatalf("checked so: %+v", a)
+						t.Fatalf("the verification is %+v", a)
 					}
 					onlyFound(t, a, want)
 				})
@@ -66,7 +66,7 @@ func TestKeysOfSessionsAreChecked(t *testing.T) {
 					"--total", "6000", "--conns", "8", "--clients", "16", "--key-space-size", "60", "--val-size", "32", "--verify")
 				a := trial.Verification
 				if a == nil || a.Failure != "" || a.Operations == 0 {
-					t.Fatalf("checked so: %+v", a)
+					t.Fatalf("the verification is %+v", a)
 				}
 				onlyFound(t, a, want)
 			})
@@ -89,10 +89,10 @@ func onlyFound(t *testing.T, a *record.Verification, kinds []string) {
 	t.Helper()
 	for kind := range a.WrongByKind {
 		if !slices.Contains(kinds, kind) {
-			t.Errorf("found %q, of which there is none: %+v", kind, a.WrongByKind)
+			t.Errorf("the verification found %q, which is not one of the expected kinds: %+v", kind, a.WrongByKind)
 		}
 	}
 	if len(a.WrongByKind) > 0 != (kinds != nil) {
-		t.Errorf("found %v", a.WrongByKind)
+		t.Errorf("the violations found are %v", a.WrongByKind)
 	}
 }

@@ -178,7 +178,7 @@ func TestErrorsOfWrongCommandLines(t *testing.T) {
 			var out, said bytes.Buffer
 			code := cli.Main(args, strings.NewReader(""), &out, &said)
 			if code == 0 || out.Len() > 0 || strings.Count(said.String(), "\n") != 1 {
-				t.Errorf("%s: exit code %d, output %q, error %q", line, code, out.String(), said.String())
+				t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, out.String(), said.String())
 			}
 			fmt.Fprintf(&all, "$ quorumbench %s\n%d %s", line, code, strings.TrimPrefix(said.String(), "quorumbench: "))
 		}

@@ -80,7 +80,7 @@ func compare(t *testing.T, name, got string) {
 		t.Fatalf("%v; go test ./internal/testing/golden -update writes it", err)
 	}
 	if string(want) != got {
-		t.Errorf("%s differs from what the program has now (-want +got); if that is meant, accept it with go test ./internal/testing/golden -update:\n%s",
+		t.Errorf("%s differs from the program's current output (-want +got); to accept the change, run go test ./internal/testing/golden -update:\n%s",
 			path, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")))
 	}
 }

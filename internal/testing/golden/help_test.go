@@ -61,7 +61,7 @@ func checkHelp(t *testing.T, command []string, text string) {
 		t.Errorf("the help of %q has no example", command)
 	}
 	if len(command) == 0 && strings.Contains(text, "\nCommands:\n") {
-		t.Error("a command is in no group: add its name to questions in internal/cli/root.go")
+		t.Error("a command belongs to no group: add its name to questions in internal/cli/root.go")
 	}
 }
 
@@ -70,7 +70,7 @@ func help(t *testing.T, command []string) string {
 	var out, complaints bytes.Buffer
 	args := append(command[:len(command):len(command)], "--help")
 	if code := cli.Main(args, strings.NewReader(""), &out, &complaints); code != 0 || complaints.Len() > 0 {
-		t.Fatalf("%q ended with %d and said %q", args, code, complaints.String())
+		t.Fatalf("%q ended with exit code %d and printed to stderr: %q", args, code, complaints.String())
 	}
 	return out.String()
 }

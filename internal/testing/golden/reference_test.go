@@ -82,7 +82,7 @@ func regenerate(t *testing.T, page, text string, unused map[string]func(*block) 
 		old, after, closed := strings.Cut(rest, end)
 		generate := all[name]
 		if !closed || generate == nil {
-			t.Fatalf("%s: the block %q has no end, or no generator", page, name)
+			t.Fatalf("%s: the block %q has no end or no generator", page, name)
 		}
 		delete(unused, name)
 		to.WriteString(begin + name + " -->\n" + generate(&block{name: name, text: old, t: t}) + end)
@@ -184,11 +184,11 @@ func TestReferenceExamples(t *testing.T) {
 				continue
 			}
 			if read++; page == "scenarios.md" && i == 0 && len(s.Trials) != 18 {
-				t.Errorf("the first example of %s expands to %d trials, and not to 6 trials 3 times", page, len(s.Trials))
+				t.Errorf("the first example of %s expands to %d trials, want 18 (6 trials with 3 repeats)", page, len(s.Trials))
 			}
 		}
 		if read != want {
-			t.Errorf("%s has %d scenarios, and not %d", page, read, want)
+			t.Errorf("%s has %d scenarios, want %d", page, read, want)
 		}
 	}
 }

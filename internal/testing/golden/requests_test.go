@@ -104,7 +104,7 @@ func hold(t *testing.T, all *strings.Builder, st store.Store, p *protocol, of *t
 			op := *s.op
 			op.Tag = tag
 			if c.Room() <= 0 {
-				t.Fatalf("%s: there is no room for an operation", of.name)
+				t.Fatalf("%s: the codec has no room for an operation", of.name)
 			}
 			c.Submit(&op)
 		case s.close:

@@ -88,7 +88,7 @@ func checkWidth(t *testing.T, report string) {
 	for line := range strings.Lines(report) {
 		line = strings.TrimRight(line, "\n")
 		if n := utf8.RuneCountInString(line); n > screen.ScreenWidth && strings.Contains(strings.TrimSpace(line), " ") {
-			t.Errorf("a line of text has %d columns, not at most %d: %s", n, screen.ScreenWidth, line)
+			t.Errorf("a line of text has %d columns, want at most %d: %s", n, screen.ScreenWidth, line)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func reportOf(t *testing.T, dir, name string, args ...string) string {
 	var out, complaints bytes.Buffer
 	args = append([]string{"report", filepath.Join(dir, name)}, args...)
 	if code := cli.Main(args, strings.NewReader(""), &out, &complaints); code != 0 {
-		t.Fatalf("%q ended with %d and said %q", args, code, complaints.String())
+		t.Fatalf("%q ended with exit code %d and printed to stderr: %q", args, code, complaints.String())
 	}
 	return out.String()
 }

@@ -94,7 +94,7 @@ func TestProtocolsContainEveryStore(t *testing.T) {
 	}
 	for _, name := range registry.Names() {
 		if !slices.Contains(named, name) {
-			t.Errorf("no hostile server speaks to %s", name)
+			t.Errorf("no hostile server speaks the protocol of %s", name)
 		}
 	}
 }
@@ -286,14 +286,14 @@ func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
 func (s *suite) undisturbed(t *testing.T, last bool) bool {
 	t.Helper()
 	b := &s.base
-	t.Logf("undisturbed: %d MiB, %v of processor time, %v; %+v", b.report.MaxRSS>>20, b.processor, b.took, b.report)
+	t.Logf("the undisturbed client used %d MiB and %v of processor time in %v; its report is %+v", b.report.MaxRSS>>20, b.processor, b.took, b.report)
 	failed := uint64(0)
 	for _, n := range b.report.Errors {
 		failed += n // on a busy machine some operations time out
 	}
 	good := b.ended == "" && (s.part != "load" || b.report.Wrong == 0 && 10*failed <= b.report.Due && b.report.Due >= 50)
 	if !good && last {
-		t.Fatalf("undisturbed: %s: %+v\n%s", b.ended, b.report, b.stderr)
+		t.Fatalf("the undisturbed client failed (%s): %+v\n%s", b.ended, b.report, b.stderr)
 	}
 	return good
 }
@@ -305,7 +305,7 @@ var trace = regexp.MustCompile(`goroutine \d+ \[|\.go:\d+|panic:|fatal error:`)
 // output.
 func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) {
 	bad := func(format string, args ...any) {
-		wrong = append(wrong, fmt.Sprintf("%s: %s (%d MiB, %v of processor time, %v; verdict %s %.300q, due %d, errors %v, said %.400q)", k.Name, fmt.Sprintf(format, args...),
+		wrong = append(wrong, fmt.Sprintf("%s: %s (%d MiB, %v of processor time, %v; verdict %s %.300q, due %d, errors %v with the texts %.400q)", k.Name, fmt.Sprintf(format, args...),
 			o.report.MaxRSS>>20, o.processor.Round(time.Millisecond), o.took.Round(time.Millisecond), o.report.Verdict, o.report.Reasons, o.report.Due, o.report.Errors, o.report.Texts))
 	}
 	if o.ended != "" {
@@ -313,28 +313,28 @@ func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) 
 		return wrong
 	}
 	if all := o.stdout + o.stderr; trace.MatchString(all) {
-		bad("there is a stack trace: %.3000s", all)
+		bad("the output contains a stack trace: %.3000s", all)
 	}
 	if more := o.report.MaxRSS - s.base.report.MaxRSS; more > moreMemory {
-		bad("it took %d MiB more than undisturbed, above %d", more>>20, moreMemory>>20)
+		bad("the client used %d MiB more than the undisturbed client, want at most %d MiB more", more>>20, moreMemory>>20)
 	}
 	if more := o.processor - s.base.processor; more > moreProcessor {
-		bad("it took %v of processor time more than undisturbed, above %v", more, moreProcessor)
+		bad("the client used %v more processor time than the undisturbed client, want at most %v more", more, moreProcessor)
 	}
 	for _, late := range o.report.Late {
 		bad("%s", late)
 	}
 	if k.Impossible && unharmed[s.store+"/"+k.Name] == "" && s.part == "load" && o.report.Verdict != "" && !condemned(&o.report) {
-		bad("the answers were impossible, and the load does not say so")
+		bad("the verdict has no reason about the impossible responses")
 	}
 	for _, text := range o.report.Texts {
 		if len(text) > maxText {
-			bad("a text has %d bytes, above %d", len(text), maxText)
+			bad("an error text has %d bytes, want at most %d", len(text), maxText)
 		}
 	}
 	for _, reason := range o.report.Reasons {
 		if strings.Contains(reason, "defect of quorumbench") {
-			bad("the verdict blames itself")
+			bad("the verdict reports a defect of quorumbench")
 		}
 	}
 	if os.Getenv(onlyEnv) != "" {
@@ -360,7 +360,7 @@ func condemned(r *hostile.Report) bool {
 // unharmed lists kinds that do not affect a store, because the store's protocol does not contain
 // the data that the kind falsifies. The text is the reason.
 var unharmed = map[string]string{
-	"consul/puts at index 0":       "Consul answers a put with no index",
-	"etcd-gateway/puts at index 0": "etcd's gateway says no index in a field",
-	"cetcd/puts at index 0":        "cetcd answers nothing with an index",
+	"consul/puts at index 0":       "Consul's response to a put contains no index",
+	"etcd-gateway/puts at index 0": "the responses of etcd's gateway have no field for an index",
+	"cetcd/puts at index 0":        "no response of cetcd contains an index",
 }

@@ -70,7 +70,7 @@ func awaitExit(t *testing.T, p host.Process) host.Exit {
 	select {
 	case <-p.Exited():
 	case <-time.After(waitLimit):
-		t.Fatal("the process does not end")
+		t.Fatal("the process did not end")
 	}
 	return p.Exit()
 }
@@ -104,7 +104,7 @@ func (s suite) describe(t *testing.T) {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	if again, err := s.Describe(t.Context()); err != nil || again.Place != d.Place || again.Machine.Name != d.Machine.Name {
-		t.Errorf("first %+v, then %+v, %v", d, again, err)
+		t.Errorf("Describe first returned %+v, then %+v, %v", d, again, err)
 	}
 }
 
@@ -112,10 +112,10 @@ func (s suite) exit(t *testing.T) {
 	p := s.sh(t, "for i in $(seq 100); do echo line $i; done; echo bad >&2; exit 7", logTo(path.Join(s.dir, "exit.log")))
 	e := awaitExit(t, p)
 	if e.Code != 7 || e.Signal != "" || e.String() != "exit status 7" || e.At.IsZero() {
-		t.Errorf("exit is %+v", e)
+		t.Errorf("the exit is %+v", e)
 	}
 	if n := len(e.Tail); n < 2 || n > 50 || e.Tail[n-1] != "bad" || e.Tail[n-2] != "line 100" {
-		t.Errorf("tail is %q", e.Tail)
+		t.Errorf("the tail of the output is %q", e.Tail)
 	}
 	s.signal(t, p, host.Kill) // the signal has no effect
 }
@@ -126,7 +126,7 @@ func (s suite) log(t *testing.T) {
 	file := path.Join(s.dir, "log.log")
 	awaitExit(t, s.sh(t, "echo one", logTo(file)))
 	if tail := awaitExit(t, s.sh(t, "echo two", logTo(file))).Tail; !slices.Equal(tail, []string{"one", "two"}) {
-		t.Errorf("the log is %q", tail)
+		t.Errorf("the tail of the log is %q", tail)
 	}
 }
 
@@ -141,16 +141,16 @@ func (s suite) environment(t *testing.T) {
 func (s suite) signals(t *testing.T) {
 	p := s.sh(t, "sleep 1000")
 	if e := p.Exit(); !e.At.IsZero() || p.Identity().PID <= 0 {
-		t.Errorf("process %+v, exit %+v while it runs", p.Identity(), e)
+		t.Errorf("while the process runs, its identity is %+v and its exit is %+v", p.Identity(), e)
 	}
 	s.signal(t, p, host.Pause, host.Terminate, host.Resume)
 	if e := awaitExit(t, p); e.Signal != "terminated" || e.Code != -1 {
-		t.Errorf("asked to end: %+v", e)
+		t.Errorf("the exit of the process that was asked to end is %+v", e)
 	}
 	p = s.sh(t, "trap '' TERM; sleep 1000")
 	s.signal(t, p, host.Kill)
 	if e := awaitExit(t, p); e.Signal != "killed" || e.Code != -1 || e.String() != "signal: killed" {
-		t.Errorf("killed: %+v", e)
+		t.Errorf("the exit of the killed process is %+v", e)
 	}
 }
 
@@ -166,7 +166,7 @@ func (s suite) group(t *testing.T) {
 	s.signal(t, p, host.Kill)
 	awaitExit(t, p)
 	if !s.succeeds(t, "i=0; while kill -0 "+grandchild+" 2>/dev/null && [ $i -lt 1000 ]; do sleep 0.01; i=$((i+1)); done; [ $i -lt 1000 ]") {
-		t.Error("a child of the process is left")
+		t.Error("a child of the process is still running")
 	}
 }
 
@@ -198,7 +198,7 @@ func (s suite) ports(t *testing.T) {
 		}
 		for _, other := range leases {
 			if other.Address == l.Address && slices.ContainsFunc(l.Ports, func(p int) bool { return slices.Contains(other.Ports, p) }) {
-				t.Errorf("%+v and %+v overlap", other, l)
+				t.Errorf("the listeners %+v and %+v have a port in common", other, l)
 			}
 		}
 		leases = append(leases, l)
@@ -228,7 +228,7 @@ func (s suite) files(t *testing.T) {
 		}
 	}
 	if !s.succeeds(t, `test "$(cat files/a/f)" = another && test "$(ls files/a)" = f`) {
-		t.Error("the file is not as it was written")
+		t.Error("the file does not have the content that was written")
 	}
 	checkSingleLine(t, "a folder below a file", s.MakeDir(t.Context(), path.Join(file, "b")))
 }
@@ -240,13 +240,13 @@ func (s suite) claims(t *testing.T) {
 		t.Fatal(err)
 	}
 	if path.Dir(c.Path()) != parent || !strings.Contains(c.Env(), "=") || !s.succeeds(t, "test -d "+c.Path()) {
-		t.Errorf("claimed %s with %q", c.Path(), c.Env())
+		t.Errorf("the claimed folder is %s, and its environment is %q", c.Path(), c.Env())
 	}
 	if err := c.Note(t.Context(), s.sh(t, "exit 0").Identity()); err != nil {
 		t.Error(err)
 	}
 	if err := c.Release(t.Context()); err != nil || !s.succeeds(t, "! test -e "+c.Path()) {
-		t.Errorf("the folder is left, %v", err)
+		t.Errorf("the folder was not removed: %v", err)
 	}
 	_, err = s.Claim(t.Context(), "/dev/null/claims")
 	checkSingleLine(t, "a claim below a file", err)
@@ -279,7 +279,7 @@ func awaitLines(t *testing.T, l host.Logs, n int) (out []string) {
 		}
 		for _, line := range lines {
 			if line.At.IsZero() {
-				t.Errorf("%q was read at no time", line.Text)
+				t.Errorf("the line %q has no time", line.Text)
 			}
 			out = append(out, fmt.Sprintf("%d %s", line.File, line.Text))
 		}
@@ -289,7 +289,7 @@ func awaitLines(t *testing.T, l host.Logs, n int) (out []string) {
 		select {
 		case <-again.C:
 		case <-deadline:
-			t.Fatalf("no more than %q has come", out)
+			t.Fatalf("the output is incomplete: %q", out)
 		}
 	}
 }
@@ -305,11 +305,11 @@ func (s suite) follow(t *testing.T) {
 	awaitExit(t, s.sh(t, `echo a line; echo one; printf 'not yet'`, logTo(first)))
 	awaitExit(t, s.sh(t, `echo two; echo three`, logTo(second)))
 	if got := awaitLines(t, l, 3); !slices.Equal(got, []string{"0 one", "1 two", "1 three"}) {
-		t.Errorf("read %q", got)
+		t.Errorf("the first lines are %q", got)
 	}
 	awaitExit(t, s.sh(t, `echo ' but now'`, logTo(first)))
 	if got := awaitLines(t, l, 1); !slices.Equal(got, []string{"0 not yet but now"}) {
-		t.Errorf("then %q", got)
+		t.Errorf("the next lines are %q", got)
 	}
 }
 
@@ -333,12 +333,12 @@ func (s suite) followMuch(t *testing.T) {
 			size += len(line.Text)
 		}
 		if size > 1<<20 {
-			t.Errorf("%d bytes at once", size)
+			t.Errorf("%d bytes arrived at once, want at most 1 MiB", size)
 		}
 		n, more = n+len(some), again
 	}
 	if n != lines {
-		t.Errorf("%d lines, not %d", n, lines)
+		t.Errorf("%d lines arrived, want %d", n, lines)
 	}
 }
 
@@ -368,7 +368,7 @@ func (s suite) sample(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if got.Machine == nil {
-		t.Skip("the system does not report it what processes use")
+		t.Skip("this system does not report the resource use of processes")
 	}
 	none, used := got.Processes[0], got.Processes[1]
 	if none.OK || used.PID != pids[1] || !used.OK || used.UserSeconds+used.SystemSeconds <= 0 || used.RSS <= 0 || used.Threads < 1 {
@@ -393,10 +393,10 @@ func (s suite) weigh(t *testing.T) {
 	}
 	got, cost, err := s.MeasureFolders(t.Context(), []string{path.Join(s.dir, "none"), dir})
 	if err != nil || len(got) != 2 || got[0] != -1 || cost < 0 {
-		t.Fatalf("%v in %v, %v", got, cost, err)
+		t.Fatalf("the sizes are %v, and their cost is %v, %v", got, cost, err)
 	}
 	if got[1] < 1<<20 && got[1] != -1 { // unknown on this system
-		t.Errorf("a folder with a file of a mebibyte takes %d bytes", got[1])
+		t.Errorf("the reported size of a folder with a file of 1 MiB is %d bytes", got[1])
 	}
 }
 
@@ -409,7 +409,7 @@ func (s suite) copyLog(t *testing.T) {
 		}
 		var to bytes.Buffer
 		if left, err := s.CopyLog(t.Context(), file, &to); err != nil || left != 0 || to.String() != contents {
-			t.Errorf("of %d bytes %d came and %d are left, %v", len(contents), to.Len(), left, err)
+			t.Errorf("the log has %d bytes; CopyLog copied %d bytes and left out %d bytes, %v", len(contents), to.Len(), left, err)
 		}
 	}
 	for what, file := range map[string]string{"a log that is not there": path.Join(s.dir, "none.log"), "a folder": s.dir} {
@@ -432,9 +432,9 @@ func (s suite) copyLogMuch(t *testing.T) {
 	left, err := s.CopyLog(t.Context(), file, &to)
 	cut := fmt.Sprintf("\n[quorumbench left out %d bytes here]\n", beyond)
 	if err != nil || left != beyond || to.Len() != host.MaxLogBytes+len(cut) || bytes.Index(to.Bytes(), []byte(cut)) != host.MaxLogBytes/2 {
-		t.Fatalf("%d bytes came and %d are left, %v", to.Len(), left, err)
+		t.Fatalf("CopyLog copied %d bytes and left out %d bytes, %v", to.Len(), left, err)
 	}
 	if !bytes.HasPrefix(to.Bytes(), []byte("first\n")) || !bytes.HasSuffix(to.Bytes(), []byte("last\n")) {
-		t.Error("its beginning and its end are not there")
+		t.Error("the copy lacks the beginning or the end of the log")
 	}
 }

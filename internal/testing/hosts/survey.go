@@ -28,12 +28,12 @@ func (s suite) survey(t *testing.T) {
 		return len(all) < 2
 	})
 	if err != nil || len(all) < 2 || len(all[0].WaitNS) != 100 || slices.Min(all[0].WaitNS) <= 0 || all[1].First != 100 {
-		t.Errorf("%d seconds of writes: %v", len(all), err)
+		t.Errorf("WriteLog reported %d seconds of writes: %v", len(all), err)
 	}
 	s.isEmpty(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	if err := s.WriteLog(ctx, dir, w, func(measure.WrittenSecond) bool { cancel(); return true }); err != nil {
-		t.Errorf("canceled: %v", err)
+		t.Errorf("WriteLog returned an error after its context was cancelled: %v", err)
 	}
 	s.isEmpty(t, dir)
 	if err := s.WriteLog(t.Context(), dir, probe.PacedWrites{}, func(measure.WrittenSecond) bool { return true }); err == nil {
@@ -55,6 +55,6 @@ func (s suite) isEmpty(t *testing.T, dir string) {
 	t.Helper()
 	sizes, _, err := s.MeasureFolders(t.Context(), []string{dir})
 	if err != nil || sizes[0] > 64<<10 {
-		t.Errorf("the folder %s has %v bytes, %v", dir, sizes, err)
+		t.Errorf("the size of the folder %s is %v bytes, %v", dir, sizes, err)
 	}
 }

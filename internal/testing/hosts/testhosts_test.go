@@ -54,7 +54,7 @@ func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 		}
 		select {
 		case <-deadline:
-			t.Fatalf("process %d is left", pid)
+			t.Fatalf("process %d is still running", pid)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

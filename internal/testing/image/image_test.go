@@ -68,7 +68,7 @@ func read[T any](t *testing.T, all map[string][]byte, d v1.Descriptor) (v T) {
 	t.Helper()
 	b := all["blobs/sha256/"+d.Digest.Encoded()]
 	if digest.FromBytes(b) != d.Digest || int64(len(b)) != d.Size {
-		t.Fatalf("the blob %s has %d bytes of %s", d.Digest, len(b), digest.FromBytes(b))
+		t.Fatalf("the blob %s has %d bytes and the digest %s", d.Digest, len(b), digest.FromBytes(b))
 	}
 	if err := json.Unmarshal(b, &v); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(archive.Bytes(), again.Bytes()) {
-		t.Error("the same binary makes two archives")
+		t.Error("two builds from the same binary differ")
 	}
 	all := files(t, &archive)
 	var index v1.Index
@@ -96,7 +96,7 @@ func TestArchive(t *testing.T) {
 		t.Fatalf("%v: %s %s", err, all["index.json"], all["oci-layout"])
 	}
 	if name := index.Manifests[0].Annotations[containerdName]; name != i.Name {
-		t.Errorf("its name is %q", name)
+		t.Errorf("the image's name is %q", name)
 	}
 	manifest := read[v1.Manifest](t, all, index.Manifests[0])
 	config := read[v1.Image](t, all, manifest.Config)
@@ -104,7 +104,7 @@ func TestArchive(t *testing.T) {
 		t.Errorf("%s/%s %s", config.OS, config.Architecture, diff)
 	}
 	if config.Config.User != User || strings.HasPrefix(User, "0") {
-		t.Errorf("it runs as %q", config.Config.User)
+		t.Errorf("the image's user is %q", config.Config.User)
 	}
 	zipped := all["blobs/sha256/"+manifest.Layers[0].Digest.Encoded()]
 	zip, err := gzip.NewReader(bytes.NewReader(zipped))
@@ -116,11 +116,11 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := digest.FromBytes(plain); got != config.RootFS.DiffIDs[0] {
-		t.Errorf("the layer is %s, and not %s", got, config.RootFS.DiffIDs[0])
+		t.Errorf("the digest of the layer is %s, want %s", got, config.RootFS.DiffIDs[0])
 	}
 	want, _ := os.ReadFile(binary)
 	if layer := files(t, bytes.NewReader(plain)); len(layer) != 3 || !bytes.Equal(layer["bin/p"], want) {
-		t.Error("the layer is not the binary and two folders")
+		t.Error("the layer does not consist of the binary and two folders")
 	}
 }
 
@@ -153,7 +153,7 @@ func TestArchitectures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if layer := files(t, zip); string(layer["licenses/LICENSE"]) != "free" || len(layer["p"]) == 0 {
-			t.Errorf("%s lacks the binary or the licence", d.Platform.Architecture)
+			t.Errorf("the image for %s lacks the binary or the licence", d.Platform.Architecture)
 		}
 		if c := read[v1.Image](t, all, m.Config); c.Architecture != d.Platform.Architecture || c.Config.User != User {
 			t.Errorf("%+v", c)
@@ -183,6 +183,6 @@ func TestRefused(t *testing.T) {
 		t.Skip(err)
 	}
 	if err := (&Image{Name: "p:1", Variants: []Variant{{Binary: shell}}, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") && !strings.Contains(err.Error(), "not a binary for Linux") {
-		t.Errorf("a shell: %v", err)
+		t.Errorf("writing an image with the binary of a shell returned: %v", err)
 	}
 }

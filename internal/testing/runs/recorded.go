@@ -49,7 +49,7 @@ func folder(tb testing.TB) string {
 			return filepath.Join(dir, filepath.FromSlash(recordedDir))
 		}
 		if filepath.Dir(dir) == dir {
-			tb.Fatal("this is no folder of the repository")
+			tb.Fatal("the working directory is not inside the repository")
 		}
 		dir = filepath.Dir(dir)
 	}

@@ -26,7 +26,7 @@ func Serve(t testing.TB, l net.Listener, serve func(context.Context, net.Listene
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("what serves at %s ended: %v", l.Addr(), err)
+			t.Errorf("the server at %s ended: %v", l.Addr(), err)
 		}
 	})
 	return l.Addr().String()

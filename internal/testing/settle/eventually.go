@@ -20,7 +20,7 @@ func Eventually(t testing.TB, what string, condition func() bool) {
 		select {
 		case <-again.C:
 		case <-deadline:
-			t.Fatalf("after %v it is not so: %s", eventuallyLimit, what)
+			t.Fatalf("the condition was not met within %v: %s", eventuallyLimit, what)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func Count(t testing.TB, variable string) int {
 	t.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv(variable), "1"))
 	if err != nil || n < 1 {
-		t.Fatalf("%s is %q, not a number above 0", variable, os.Getenv(variable))
+		t.Fatalf("%s is %q, want a number above 0", variable, os.Getenv(variable))
 	}
 	return n
 }

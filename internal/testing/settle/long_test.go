@@ -12,11 +12,11 @@ func TestSampleIsFixedAndDistinct(t *testing.T) {
 		some := Sample(t, n, all)
 		distinct := slices.Compact(slices.Sorted(slices.Values(some)))
 		if len(some) != min(n, len(all)) || len(distinct) != len(some) || !slices.Equal(some, Sample(t, n, all)) {
-			t.Errorf("%d of them: %v", n, some)
+			t.Errorf("Sample of %d elements returned %v", n, some)
 		}
 	}
 	t.Setenv(longEnv, "1")
 	if some := Sample(t, 2, all); !slices.Equal(some, all) {
-		t.Errorf("with %s it returns %v", longEnv, some)
+		t.Errorf("with %s, Sample returned %v", longEnv, some)
 	}
 }

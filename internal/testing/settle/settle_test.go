@@ -25,7 +25,7 @@ func TestRetryMeasurement(t *testing.T) {
 			}
 		})
 		if made != want || (len(f.errors) > 0) != (good > Attempts) || len(f.logs) != min(good, Attempts)-1 {
-			t.Errorf("good at the %d.: made %d times, errors %q, logs %q", good, made, f.errors, f.logs)
+			t.Errorf("with a good attempt %d, %d attempts were made; errors %q, logs %q", good, made, f.errors, f.logs)
 		}
 		if good > Attempts && !strings.Contains(f.errors[0], "attempt 5 is too slow") {
 			t.Errorf("the output is %q", f.errors)

@@ -48,7 +48,7 @@ func (s shape) run(t *testing.T, loops int) *measure.Totals {
 		}
 	}
 	if m.Due != m.Succeeded()+m.Failed() || timed != m.Due {
-		t.Errorf("%v, %d loops: due %d, completed %d, errors %d, timed %d", s, loops, m.Due, m.Succeeded(), m.Failed(), timed)
+		t.Errorf("%v, %d loops: %d operations were due, %d completed, %d failed, and %d were timed", s, loops, m.Due, m.Succeeded(), m.Failed(), timed)
 	}
 	return m
 }
@@ -103,16 +103,16 @@ func TestNumberOfLoopsChangesNothing(t *testing.T) {
 				continue
 			}
 			m := s.run(t, loops)
-			checkSame(t, s, loops, "operations a second", float64(m.Done)/m.Seconds, float64(one.Done)/one.Seconds, 0)
+			checkSame(t, s, loops, "operations per second", float64(m.Done)/m.Seconds, float64(one.Done)/one.Seconds, 0)
 			checkSame(t, s, loops, "operations in flight", m.MeanInFlight, one.MeanInFlight, 0.1)
 			if s.load.Arrival != scenario.Closed || s.load.Total > 0 {
 				checkSame(t, s, loops, "operations due", float64(m.Due), float64(one.Due), 0)
 			}
 			checkSame(t, s, loops, "errors", float64(m.Failed()), float64(one.Failed()), 3)
-			checkSame(t, s, loops, "held back by the limit", float64(m.WaitedForLimit), float64(one.WaitedForLimit), 0.01*float64(one.Due))
-			checkSame(t, s, loops, "waited for a connection", float64(m.WaitedForConnection), float64(one.WaitedForConnection), 0.05*float64(one.Due))
+			checkSame(t, s, loops, "operations that waited for the limit", float64(m.WaitedForLimit), float64(one.WaitedForLimit), 0.01*float64(one.Due))
+			checkSame(t, s, loops, "operations that waited for a connection", float64(m.WaitedForConnection), float64(one.WaitedForConnection), 0.05*float64(one.Due))
 			if s.load.Total > 0 && m.Due != s.load.Total {
-				t.Errorf("%v, %d loops: %d were due", s, loops, m.Due)
+				t.Errorf("%v, %d loops: %d operations were due", s, loops, m.Due)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func TestNumberOfLoopsChangesNothing(t *testing.T) {
 func checkSame(t *testing.T, s shape, loops int, what string, got, want, slack float64) {
 	t.Helper()
 	if math.Abs(got-want) > 0.01*want+slack {
-		t.Errorf("%v\n%d loops: %s: %.2f, one loop: %.2f", s, loops, what, got, want)
+		t.Errorf("%v\nwith %d loops, %s: %.2f; with one loop: %.2f", s, loops, what, got, want)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestUnequalLoopsShareATotal(t *testing.T) {
 	for _, loops := range []int{1, 2, 4} {
 		m := s.run(t, loops)
 		if m.Due != 30_000 || m.Succeeded() != 30_000 {
-			t.Errorf("%d loops: due %d, succeeded %d", loops, m.Due, m.Succeeded())
+			t.Errorf("%d loops: %d operations were due, and %d succeeded", loops, m.Due, m.Succeeded())
 		}
 		near(t, "clients at work", m.MeanInFlight, 50, 0.01)
 	}
@@ -161,7 +161,7 @@ func TestOtherConnectionsTakeOver(t *testing.T) {
 		}
 		m := r.Measured
 		if m.Due != 1200 || m.Outcomes[kv.OK] < 1199 {
-			t.Errorf("%d loops: due %d, outcomes %v: the others did not take it", loops, m.Due, m.Outcomes)
+			t.Errorf("%d loops: %d operations were due with the outcomes %v, so the other loops did not take over the work", loops, m.Due, m.Outcomes)
 		}
 		if p99 := m.MergedCell().Response.ValueAtQuantile(99); p99 > 2*1.04e6 {
 			t.Errorf("%d loops: p99 is %d ns", loops, p99)

@@ -57,15 +57,15 @@ func TestRunQueueWaitIsDistinguished(t *testing.T) {
 			waited := float64(d.RunWait)
 			if name == "quiet" {
 				if waited > 0.001*n*2e6 {
-					t.Errorf("it waited for %v ns an operation", waited/n)
+					t.Errorf("the run queue wait on a quiet machine is %v ns per operation", waited/n)
 				}
 				return
 			}
 			if added < 0.01*n*2e6 {
-				t.Fatalf("%v ns an operation were added", added/n)
+				t.Fatalf("the machine added only %v ns per operation", added/n)
 			}
 			if share := waited / added; share < tt.least || share > tt.most {
-				t.Errorf("it waited for %.3f of the %.0f ns that were added to an operation, want %v to %v", share, added/n, tt.least, tt.most)
+				t.Errorf("the run queue wait is %.3f of the added %.0f ns per operation, want %v to %v", share, added/n, tt.least, tt.most)
 			}
 		})
 	}
@@ -80,6 +80,6 @@ func TestOpenLoopDoesNotReadRunDelay(t *testing.T) {
 		return &simulate.Shared{Slice: 3e6, Other: 3e6, Refused: 0.5, Busy: func(int64) bool { return true }}
 	})
 	if m.Disturbance.RunWait != 0 || m.Disturbance.OwnDelay.Max() < 100_000 {
-		t.Errorf("it waited for %d ns, and was late by %d", m.Disturbance.RunWait, m.Disturbance.OwnDelay.Max())
+		t.Errorf("the recorded run queue wait is %d ns, and the maximum own delay is %d ns", m.Disturbance.RunWait, m.Disturbance.OwnDelay.Max())
 	}
 }

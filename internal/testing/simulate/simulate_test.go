@@ -83,7 +83,7 @@ func TestTrialsAreReproducible(t *testing.T) {
 	}
 	a, b := one(), one()
 	if a.Due != b.Due || a.Done != b.Done || !a.MergedCell().Service.Equals(b.MergedCell().Service) {
-		t.Errorf("two runs differ: %d and %d due, %d and %d done", a.Due, b.Due, a.Done, b.Done)
+		t.Errorf("two runs with the same seed differ: %d and %d operations were due, %d and %d completed", a.Due, b.Due, a.Done, b.Done)
 	}
 }
 
@@ -117,10 +117,10 @@ func TestMachinesCountWithheldTime(t *testing.T) {
 		u := m.Used()
 		lost := u.RunDelay + u.Stolen
 		if u.CPU != 10_000*1e6 || math.Abs(float64(at-1e9-u.CPU-lost)) > 2e8 {
-			t.Errorf("%s: %d ns passed, %d ran, %d waited, %d were stolen", name, at-1e9, u.CPU, u.RunDelay, u.Stolen)
+			t.Errorf("%s: in %d ns, the thread ran for %d ns, waited for %d ns, and lost %d ns to steal time", name, at-1e9, u.CPU, u.RunDelay, u.Stolen)
 		}
 		if share := float64(lost) / float64(at-1e9); name != "interrupted" && math.Abs(share-0.5) > 0.01 {
-			t.Errorf("%s: %v of the time was taken away", name, share)
+			t.Errorf("%s: the machine took away %v of the time", name, share)
 		}
 	}
 }

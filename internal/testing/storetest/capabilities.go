@@ -21,10 +21,10 @@ func CheckCapabilities(t *testing.T, st store.Store) {
 	defer func() { _ = admin.Close() }() // nothing can be lost, because admin sent no requests
 	for f := range kv.NumFeatures {
 		if can.Has(f) && can.NoFeatures[f] != "" {
-			t.Errorf("it has %s, and a sentence why not", f)
+			t.Errorf("the store has the feature %s, but also a reason why it is missing", f)
 		}
 		if has, known := implements(st, admin, f); known && has != can.Has(f) {
-			t.Errorf("%s: its capabilities say %v, and what it implements %v", f, can.Has(f), has)
+			t.Errorf("%s: the capabilities report %v, but the implementation provides %v", f, can.Has(f), has)
 		}
 	}
 	source, err := st.Server("")
@@ -32,31 +32,31 @@ func CheckCapabilities(t *testing.T, st store.Store) {
 		t.Fatal(err)
 	}
 	if _, embedded := st.(store.Embedded); embedded != (source.Kind == store.BuiltIn) {
-		t.Errorf("it is a store.Embedded: %v, and the kind of its server is %d", embedded, source.Kind)
+		t.Errorf("the store implements store.Embedded: %v, but the kind of its server is %d", embedded, source.Kind)
 	}
 	if can.Operations[kv.Put] == "" || can.Operations[kv.Get] == "" || len(can.Reads) == 0 || can.Durability == "" {
-		t.Errorf("its capabilities lack put, get, reads or durability: %+v", can)
+		t.Errorf("the capabilities lack put, get, reads or durability: %+v", can)
 	}
 	for k := range can.Operations {
 		if can.NoOperations[k] != "" {
-			t.Errorf("it has %s, and a sentence why not", k)
+			t.Errorf("the store has the operation %s, but also a reason why it is missing", k)
 		}
 	}
 	for level := range can.Reads {
 		if can.NoReads[level] != "" {
-			t.Errorf("it has %s reads, and a sentence why not", level)
+			t.Errorf("the store has %s reads, but also a reason why they are missing", level)
 		}
 	}
 	for level, text := range can.WeakerReads {
 		if can.Reads[level] == "" || text == "" || text[len(text)-1] == '.' {
-			t.Errorf("%v reads fall short of their name: %q", level, text)
+			t.Errorf("the note on weaker %v reads is invalid, or the store has no such reads: %q", level, text)
 		}
 	}
 	if w := can.Watches; (can.Operations[kv.Watch] != "") != (w.Modes[w.Default] != "") || w.Default == kv.AnyWatch && len(w.Modes) > 0 {
-		t.Errorf("its watches are %+v", w)
+		t.Errorf("the watch capabilities are inconsistent: %+v", w)
 	}
 	if can.Operations[kv.KeepAlive] != "" && !can.Has(kv.Leases) && !can.SessionPerConnection {
-		t.Error("it keeps leases alive, but cannot grant any")
+		t.Error("the store can keep leases alive, but cannot grant any")
 	}
 }
 

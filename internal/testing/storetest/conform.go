@@ -111,7 +111,7 @@ func (c *conformer) want(o kv.Outcome, op store.Op) store.Event {
 	c.t.Helper()
 	e := c.w.Want(o, op)
 	if o == kv.OK && (op.Kind == kv.Put || op.Kind == kv.Get) && (c.Members && e.Member == 0 || c.Terms && e.Term == 0) {
-		c.t.Fatalf("%v: no member or term in %+v", op.Kind, e)
+		c.t.Fatalf("%v: the member or the term is missing in %+v", op.Kind, e)
 	}
 	return e
 }
@@ -121,7 +121,7 @@ func (c *conformer) readOfficially(key string) ([]byte, int64) {
 	c.t.Helper()
 	value, version, err := c.client.Get(key)
 	if err != nil {
-		c.t.Fatalf("key %.40q: the official client: %v", key, err)
+		c.t.Fatalf("key %.40q: the official client failed: %v", key, err)
 	}
 	return value, version
 }
@@ -132,12 +132,12 @@ func (c *conformer) checkValue(key string, want []byte) int64 {
 	c.t.Helper()
 	v, version := c.readOfficially(key)
 	if version == 0 || !bytes.Equal(v, want) {
-		c.t.Fatalf("key %.40q: the official client reads %d bytes %.40q at %d, want %d", key, len(v), v, version, len(want))
+		c.t.Fatalf("key %.40q: the official client read %d bytes %.40q at version %d, want %d bytes", key, len(v), v, version, len(want))
 	}
 	for _, level := range c.levels {
 		e := c.want(kv.OK, Get(key, level))
 		if !bytes.Equal(e.Value, want) || e.Revision != version || e.Count != 1 || len(e.Key) > 0 && string(e.Key) != key {
-			c.t.Fatalf("key %.40q: %v read %d bytes of %q at %d, want %d at %d", key, level, len(e.Value), e.Key, e.Revision, len(want), version)
+			c.t.Fatalf("key %.40q: the %v get returned %d bytes of key %q at version %d, want %d bytes at version %d", key, level, len(e.Value), e.Key, e.Revision, len(want), version)
 		}
 	}
 	return version
@@ -149,7 +149,7 @@ func (c *conformer) checkWritten(e store.Event, key string, value []byte) int64 
 	c.t.Helper()
 	version := c.checkValue(key, value)
 	if e.Revision > 0 && e.Revision != version {
-		c.t.Fatalf("key %.40q: the write says version %d, and it is %d", key, e.Revision, version)
+		c.t.Fatalf("key %.40q: the put returned version %d, but the key has version %d", key, e.Revision, version)
 	}
 	return version
 }
@@ -160,7 +160,7 @@ func (c *conformer) checkConflict(key string, value []byte, version int64) {
 	c.t.Helper()
 	e := c.want(kv.Conflict, CAS(key, value, version))
 	if _, now := c.readOfficially(key); e.Revision != UnknownVersion && e.Revision != now {
-		c.t.Fatalf("key %.40q: the conflict says version %d, and it is %d", key, e.Revision, now)
+		c.t.Fatalf("key %.40q: the conflict returned version %d, but the key has version %d", key, e.Revision, now)
 	}
 }
 
@@ -178,7 +178,7 @@ func (c *conformer) agreeOnExistence() {
 			c.t.Fatal(err)
 		}
 		if e := c.want(kv.OK, Exists(key, level)); e.Count != 1 || e.Value != nil {
-			c.t.Errorf("%v: a key that is there: %+v", level, e)
+			c.t.Errorf("%v: Exists for an existing key returned %+v", level, e)
 		}
 		if err := c.client.Delete(key); err != nil {
 			c.t.Fatal(err)
@@ -196,16 +196,16 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	old := c.checkWritten(c.want(kv.OK, Put(key, value)), key, value)
 	other := differentValue(value)
 	if err := c.client.Put(key, other); err != nil {
-		c.t.Fatalf("key %.40q: the official client: %v", key, err)
+		c.t.Fatalf("key %.40q: the put by the official client failed: %v", key, err)
 	}
 	version := c.checkValue(key, other)
 	if e := c.want(kv.OK, Put(key, other)); e.ExtraRequests != 0 {
-		c.t.Fatalf("key %.40q: a put of a key that is there took %d requests more", key, e.ExtraRequests)
+		c.t.Fatalf("key %.40q: a put of an existing key took %d extra requests", key, e.ExtraRequests)
 	}
 	version = max(version, c.checkValue(key, other))
 	if c.supports(kv.Range) {
 		if e := c.want(kv.OK, Range(kv.Range, key, "", c.levels[0], store.RangeOp{})); e.Count != 1 {
-			c.t.Fatalf("key %.40q: a range of only this key has %d keys", key, e.Count)
+			c.t.Fatalf("key %.40q: a range that covers only this key returned %d keys", key, e.Count)
 		}
 	}
 	if c.supports(kv.CAS) {
@@ -221,7 +221,7 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	}
 	c.checkDelete(key, 1)
 	if _, version := c.readOfficially(key); version != 0 {
-		c.t.Fatalf("key %.40q: the official client reads it after its delete", key)
+		c.t.Fatalf("key %.40q: the official client can read the key after its deletion", key)
 	}
 	c.checkDelete(key, 0)
 	for _, level := range c.levels {
@@ -229,7 +229,7 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	}
 	c.create(key, value)
 	if err := c.client.Delete(key); err != nil {
-		c.t.Fatalf("key %.40q: the official client: %v", key, err)
+		c.t.Fatalf("key %.40q: the delete by the official client failed: %v", key, err)
 	}
 	c.want(kv.Miss, Get(key, c.levels[0]))
 	if c.supports(kv.CAS) {
@@ -250,7 +250,7 @@ func (c *conformer) checkUnknownVersion(key string, value []byte) {
 	// For an existing key, the read must be the only additional request. For a missing key, the
 	// codec may send any number of additional requests.
 	case e.Outcome != kv.OK || now > 0 && e.ExtraRequests != 1:
-		c.t.Fatalf("key %.40q: a compare-and-set that reads first: %+v", key, e)
+		c.t.Fatalf("key %.40q: a compare-and-set that reads first returned %+v", key, e)
 	}
 	c.checkWritten(e, key, value)
 }

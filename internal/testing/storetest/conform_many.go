@@ -55,7 +55,7 @@ func (c *conformer) agreeOnRanges() {
 		if i%2 == 0 {
 			c.want(kv.OK, Put(c.rangeKey(i), rangeValue(i)))
 		} else if err := c.client.Put(c.rangeKey(i), rangeValue(i)); err != nil {
-			c.t.Fatalf("%q: the official client: %v", c.rangeKey(i), err)
+			c.t.Fatalf("%q: the put by the official client failed: %v", c.rangeKey(i), err)
 		}
 	}
 	last := c.rangeKey(listedKeys - 1)
@@ -93,13 +93,13 @@ func (c *conformer) agreeOnRanges() {
 func (c *conformer) checkRange(keys interval, e store.Event) {
 	c.t.Helper()
 	if e.Count != int64(keys.n) {
-		c.t.Errorf("%q to %q: %d keys, want %d", keys.key, keys.end, e.Count, keys.n)
+		c.t.Errorf("range %q to %q: the count is %d, want %d", keys.key, keys.end, e.Count, keys.n)
 	}
 	if keys.n == 0 || len(e.Key) == 0 {
 		return // the interval is empty, or the response contains only a count
 	}
 	if string(e.Key) != c.spelledKey(keys, keys.first) || !bytes.Equal(e.Value, rangeValue(keys.first)) || e.Revision == 0 {
-		c.t.Errorf("%q to %q: the first key is %q with %d bytes, want %q", keys.key, keys.end, e.Key, len(e.Value), c.spelledKey(keys, keys.first))
+		c.t.Errorf("range %q to %q: the first key is %q with a value of %d bytes, want %q", keys.key, keys.end, e.Key, len(e.Value), c.spelledKey(keys, keys.first))
 	}
 }
 
@@ -129,11 +129,11 @@ func (c *conformer) checkKeys(keys interval, got *collector) {
 	}
 	for i, key := range got.keys {
 		if n, ok := want[key]; !ok || !bytes.Equal(got.values[i], rangeValue(n)) {
-			c.t.Errorf("%q to %q: %q with %d bytes is among its keys", keys.key, keys.end, key, len(got.values[i]))
+			c.t.Errorf("range %q to %q: the unexpected key %q with a value of %d bytes was returned", keys.key, keys.end, key, len(got.values[i]))
 		}
 	}
 	if len(got.keys) != keys.n && keys.limit == 0 || c.can.Ascending && !slices.IsSorted(got.keys) {
-		c.t.Errorf("%q to %q: %d keys were handed out, want %d", keys.key, keys.end, len(got.keys), keys.n)
+		c.t.Errorf("range %q to %q: %d keys were returned, want %d", keys.key, keys.end, len(got.keys), keys.n)
 	}
 }
 
@@ -148,10 +148,10 @@ func (c *conformer) rangeForms(keys interval, level kv.Consistency) {
 		c.checkRange(keys, ask(f))
 	}
 	if e := ask(store.RangeOp{KeysOnly: true}); e.Count != int64(keys.n) || len(e.Value) != 0 {
-		c.t.Errorf("%q to %q: keys alone are %+v", keys.key, keys.end, e)
+		c.t.Errorf("range %q to %q: with KeysOnly, the event is %+v", keys.key, keys.end, e)
 	}
 	if e := ask(store.RangeOp{CountOnly: true}); keys.limit == 0 && e.Count != int64(keys.n) || len(e.Key) != 0 {
-		c.t.Errorf("%q to %q: the count is %+v", keys.key, keys.end, e)
+		c.t.Errorf("range %q to %q: with CountOnly, the event is %+v", keys.key, keys.end, e)
 	}
 }
 
@@ -175,11 +175,11 @@ func (c *conformer) agreeOnTransactions() {
 	for range 2 {
 		e := c.want(kv.OK, Txn(pairs...))
 		if e.Count != int64(len(pairs)) {
-			c.t.Errorf("a transaction of %d keys says %+v", len(pairs), e)
+			c.t.Errorf("a transaction of %d keys returned %+v", len(pairs), e)
 		}
 		for _, p := range pairs {
 			if version := c.checkValue(string(p.Key), p.Value); e.Revision > 0 && e.Revision != version {
-				c.t.Errorf("%q has version %d, and its transaction %d", p.Key, version, e.Revision)
+				c.t.Errorf("%q has version %d, but its transaction returned version %d", p.Key, version, e.Revision)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func (c *conformer) keepLeasesAlive() {
 	if c.can.SessionPerConnection {
 		for range 3 {
 			if e := c.want(kv.OK, KeepAlive(0)); e.Count <= 0 {
-				c.t.Errorf("a session is kept alive for no time: %+v", e)
+				c.t.Errorf("the keep-alive of a session returned no time to live: %+v", e)
 			}
 		}
 		return
@@ -208,7 +208,7 @@ func (c *conformer) keepLeasesAlive() {
 	leaser := c.admin().(store.Leaser)
 	ids, err := leaser.Grant(c.t.Context(), 3, time.Hour)
 	if err != nil || len(ids) != 3 {
-		c.t.Fatalf("leases %v: %v", ids, err)
+		c.t.Fatalf("granting leases returned %v: %v", ids, err)
 	}
 	for range 2 {
 		for _, id := range ids {
@@ -219,7 +219,7 @@ func (c *conformer) keepLeasesAlive() {
 		c.t.Fatal(err)
 	}
 	if e := c.w.Do(keepAlive(leaser, ids[0])); !e.Outcome.Failed() || len(e.Text) == 0 {
-		c.t.Errorf("a lease that is gone is kept alive: %+v", e)
+		c.t.Errorf("the keep-alive of a revoked lease returned %+v", e)
 	}
 }
 
@@ -265,7 +265,7 @@ func (c *conformer) watchKeys(w *Wire) {
 	}
 	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.Type == store.OperationDone }) {
 		if e.Outcome != kv.OK || e.Watcher != e.Tag-first || e.Revision == 0 {
-			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
+			c.t.Fatalf("creating a watcher returned %+v (%s)", e, e.Text)
 		}
 	}
 }
@@ -280,16 +280,16 @@ func (c *conformer) agreeOnStreams() {
 		c.t.Helper()
 		e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchChange })[0]
 		if e.Watcher != uint32(i) || string(e.Key) != c.Keys[i] || !bytes.Equal(e.Value, value) || e.Version != version {
-			c.t.Fatalf("version %d of key %.40q: %+v", version, c.Keys[i], e)
+			c.t.Fatalf("the event for version %d of key %.40q is %+v", version, c.Keys[i], e)
 		}
 		if _, now := c.readOfficially(c.Keys[i]); now != 0 && now != e.Revision {
-			c.t.Fatalf("key %.40q is at %d, and its event at %d", c.Keys[i], now, e.Revision)
+			c.t.Fatalf("key %.40q has version %d, but its event has version %d", c.Keys[i], now, e.Revision)
 		}
 		if i%3 != 0 || version == 1 {
 			was = store.Event{}
 		}
 		if !bytes.Equal(e.PreviousValue, was.Value) || e.PreviousRevision != was.Revision || e.StoreRevision < e.Revision || e.Member == 0 || e.Count != 0 {
-			c.t.Fatalf("version %d of key %.40q, after %+v: %+v", version, c.Keys[i], was, e)
+			c.t.Fatalf("the event for version %d of key %.40q, after the event %+v, is %+v", version, c.Keys[i], was, e)
 		}
 		was = store.Event{Value: value, Revision: e.Revision}
 	}
@@ -309,7 +309,7 @@ func (c *conformer) agreeOnStreams() {
 	w.Codec.Submit(&ask)
 	for _, e := range w.AwaitEvents(len(c.Keys)/2, func(e *store.Event) bool { return e.Type == store.WatchProgress }) {
 		if e.Watcher%2 != 1 || e.Revision < was.Revision {
-			c.t.Fatalf("at revision %d it had received all so far: %+v", was.Revision, e)
+			c.t.Fatalf("at revision %d, the progress event is %+v", was.Revision, e)
 		}
 	}
 }
@@ -327,13 +327,13 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 		op.Watch.Mode, op.Tag = mode, w.NextTag()
 		w.Codec.Submit(&op)
 		if w.Codec.Room() == 0 {
-			c.t.Fatal("there is no room for that many watchers")
+			c.t.Fatal("the codec does not have room for all watchers")
 		}
 	}
 	last := int64(0)
 	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.Type == store.OperationDone }) {
 		if e.Outcome != kv.OK || e.Watcher != e.Tag-first || e.Revision == 0 || e.Version > 0 {
-			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
+			c.t.Fatalf("creating a watcher returned %+v (%s)", e, e.Text)
 		}
 		last = e.Revision
 	}
@@ -344,7 +344,7 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 			version, value = -1, nil
 		}
 		if e.Watcher != uint32(i) || string(e.Key) != c.Keys[i] || !bytes.Equal(e.Value, value) || e.Version != version || e.Revision <= last || e.StoreRevision < e.Revision {
-			c.t.Fatalf("version %d of key %.40q, after revision %d: %+v", version, c.Keys[i], last, e)
+			c.t.Fatalf("the event for version %d of key %.40q, after revision %d, is %+v", version, c.Keys[i], last, e)
 		}
 		last = e.Revision
 	}
@@ -364,7 +364,7 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 	w.Codec.Submit(&ask)
 	for _, e := range w.AwaitEvents(len(c.Keys), func(e *store.Event) bool { return e.Type == store.WatchProgress }) {
 		if e.Revision < last {
-			c.t.Fatalf("at revision %d it had received all so far: %+v", last, e)
+			c.t.Fatalf("at revision %d, the progress event is %+v", last, e)
 		}
 	}
 }
@@ -382,7 +382,7 @@ func (c *conformer) agreeOnEphemerals() {
 	}
 	session, ok := w.Codec.(store.SessionCodec)
 	if !ok {
-		c.t.Fatal("it has keys that end with a session, and a connection has none that could be closed")
+		c.t.Fatal("the store supports ephemeral keys, but its codec is not a store.SessionCodec")
 	}
 	c.checkDelete(c.Keys[0], 1)
 	made := w.Want(kv.Conflict, Ephemeral(c.Keys[1], nil)).StoreRevision
@@ -400,7 +400,7 @@ func (c *conformer) agreeOnEphemerals() {
 		}
 	}
 	if ends := c.Store.Guarantees().Sources[history.EndsWithSession] != ""; ends && (ended.Type != store.SessionClosed || ended.Outcome != kv.OK || ended.StoreRevision <= made || session.Session() == 0) {
-		c.t.Fatalf("the end of session %x, behind revision %d, is answered by %+v", session.Session(), made, ended)
+		c.t.Fatalf("closing session %x, after revision %d, returned %+v", session.Session(), made, ended)
 	}
 	for _, key := range c.Keys {
 		if _, version := c.readOfficially(key); version != 0 {
@@ -420,7 +420,7 @@ func (c *conformer) agreeOnWatchesApart() {
 		w.Ready()
 		before := i%2 == 0
 		if e := w.Want(kv.OK, Watch(uint32(i), 0, key, before)); e.Watcher != uint32(i) || e.Revision == 0 {
-			c.t.Fatalf("creating a watcher of key %.40q: %+v", key, e)
+			c.t.Fatalf("creating a watcher of key %.40q returned %+v", key, e)
 		}
 		var was store.Event
 		for version, value := range [][]byte{fmt.Appendf(nil, "a%d", i), nil, bytes.Repeat([]byte("v"), 20_000), nil} {
@@ -433,13 +433,13 @@ func (c *conformer) agreeOnWatchesApart() {
 			}
 			e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchChange })[0]
 			if e.Watcher != uint32(i) || string(e.Key) != key || !bytes.Equal(e.Value, value) || e.Version != version || e.Member == 0 || e.StoreRevision < e.Revision {
-				c.t.Fatalf("version %d of key %.40q: %+v", version, key, e)
+				c.t.Fatalf("the event for version %d of key %.40q is %+v", version, key, e)
 			}
 			if !before || version == 1 {
 				was = store.Event{}
 			}
 			if !bytes.Equal(e.PreviousValue, was.Value) || e.PreviousRevision != was.Revision {
-				c.t.Fatalf("version %d of key %.40q, after %+v: %+v", version, key, was, e)
+				c.t.Fatalf("the event for version %d of key %.40q, after the event %+v, is %+v", version, key, was, e)
 			}
 			was = store.Event{Value: value, Revision: e.Revision}
 		}

@@ -13,7 +13,7 @@ func (c *conformer) agreeOnOrder() {
 	const key = "order"
 	guarantees, last := c.Store.Guarantees(), int64(0)
 	if c.can.Reads[guarantees.MemberReadLevel] == "" || len(guarantees.Sources) == 0 {
-		c.t.Errorf("members are read at a level that there is not: %+v", guarantees)
+		c.t.Errorf("the store does not support the level at which members are read, or the guarantees have no sources: %+v", guarantees)
 	}
 	if guarantees.NoWriteRevisions {
 		for range 2 {
@@ -21,7 +21,7 @@ func (c *conformer) agreeOnOrder() {
 			c.want(kv.OK, Put(key, []byte("w")))
 			e := c.want(kv.OK, Get(key, guarantees.MemberReadLevel))
 			if e.Revision <= last {
-				c.t.Errorf("after a write the key is of revision %d, and it was of %d", e.Revision, last)
+				c.t.Errorf("after a write, the key has revision %d, which is not higher than its earlier revision %d", e.Revision, last)
 			}
 			last = e.Revision
 		}
@@ -30,7 +30,7 @@ func (c *conformer) agreeOnOrder() {
 	}
 	goesOn := func(what string, e store.Event) {
 		if e.StoreRevision <= last {
-			c.t.Errorf("a %s is at %d, and what was before it at %d", what, e.StoreRevision, last)
+			c.t.Errorf("a %s has the store revision %d, but an earlier operation had %d", what, e.StoreRevision, last)
 		}
 		last = e.StoreRevision
 	}
@@ -40,7 +40,7 @@ func (c *conformer) agreeOnOrder() {
 	for _, level := range c.levels {
 		e := c.want(kv.OK, Get(key, level))
 		if e.StoreRevision < last || cmp.Or(e.ModRevision, e.Revision) != wrote.StoreRevision {
-			c.t.Errorf("a %v get at %d finds a version of %d and %d, which was written at %d", level, e.StoreRevision, e.Revision, e.ModRevision, wrote.StoreRevision)
+			c.t.Errorf("a %v get at store revision %d returned the revision %d and the modification revision %d, but the key was written at %d", level, e.StoreRevision, e.Revision, e.ModRevision, wrote.StoreRevision)
 		}
 	}
 	c.checkAppliedRevision(last)
@@ -48,18 +48,18 @@ func (c *conformer) agreeOnOrder() {
 		version := wrote.Revision
 		goesOn("compare-and-set", c.want(kv.OK, CAS(key, []byte("x"), version)))
 		if e := c.want(kv.Conflict, CAS(key, []byte("y"), version)); e.StoreRevision < last || guarantees.ConflictVersions && e.Revision != last {
-			c.t.Errorf("a conflict with a version of %d is at %d, of %d", last, e.StoreRevision, e.Revision)
+			c.t.Errorf("the key has revision %d, but a conflict has the store revision %d and the revision %d", last, e.StoreRevision, e.Revision)
 		}
 	}
 	if c.supports(kv.Delete) {
 		goesOn("delete", c.want(kv.OK, Delete(key)))
 		for _, level := range c.levels {
 			if e := c.want(kv.Miss, Get(key, level)); e.StoreRevision < last {
-				c.t.Errorf("a %v get finds nothing at %d, and the key was deleted at %d", level, e.StoreRevision, last)
+				c.t.Errorf("a %v get of the deleted key returned store revision %d, but the key was deleted at %d", level, e.StoreRevision, last)
 			}
 		}
 		if e := c.want(kv.OK, Delete(key)); e.StoreRevision < last {
-			c.t.Errorf("a delete of nothing is at %d, after one at %d", e.StoreRevision, last)
+			c.t.Errorf("a delete of a missing key has the store revision %d, but an earlier operation had %d", e.StoreRevision, last)
 		}
 	}
 }
@@ -74,10 +74,10 @@ func (c *conformer) checkAppliedRevision(revision int64) {
 	defer func() { _ = admin.Close() }() // nothing can be lost, because admin only sent requests
 	if a, ok := admin.(store.Applier); ok {
 		if got, err := a.Applied(c.t.Context(), 0); err != nil || got < revision {
-			c.t.Errorf("the member has applied all up to %d, it says (%v), and has answered at %d", got, err, revision)
+			c.t.Errorf("Applied returned %d (%v), but the member has already returned revision %d", got, err, revision)
 		}
 		if got, err := a.Newest(c.t.Context()); err != nil || got < revision {
-			c.t.Errorf("the newest write is at %d, the members say (%v), and one has answered at %d", got, err, revision)
+			c.t.Errorf("Newest returned %d (%v), but a member has already returned revision %d", got, err, revision)
 		}
 	}
 }

@@ -118,10 +118,10 @@ func (c *conformer) administration() {
 	}
 	if m, ok := a.(store.Operator); ok && c.can.Has(kv.Compaction) {
 		if revision, err := m.TrimHistory(c.t.Context(), 5); err != nil || revision <= 0 {
-			c.t.Errorf("compacted to %d: %v", revision, err)
+			c.t.Errorf("TrimHistory compacted to revision %d: %v", revision, err)
 		}
 		if revision, err := m.Compact(c.t.Context()); err != nil || revision <= 0 {
-			c.t.Errorf("compacted to %d: %v", revision, err)
+			c.t.Errorf("Compact compacted to revision %d: %v", revision, err)
 		}
 		if err := m.Defragment(c.t.Context()); err != nil {
 			c.t.Error(err)
@@ -140,7 +140,7 @@ func (c *conformer) checkMaintenance(a store.Admin, s *store.Status) {
 			continue
 		}
 		if !ok {
-			c.t.Fatalf("it has %s, and is no store.Operator", f)
+			c.t.Fatalf("the store has the feature %s, but its admin is not a store.Operator", f)
 		}
 		undo, err := w.PerformMaintenance(c.t.Context(), f, s.Members[0])
 		if err != nil {
@@ -150,10 +150,10 @@ func (c *conformer) checkMaintenance(a store.Admin, s *store.Status) {
 			continue
 		}
 		if e := c.w.Do(Put("own work", []byte("v"))); e.Outcome == kv.OK {
-			c.t.Errorf("%s: a put is %+v", f, e)
+			c.t.Errorf("%s: a put returned %+v, want an error", f, e)
 		}
 		if err := undo(c.t.Context()); err != nil {
-			c.t.Errorf("%s is not undone: %v", f, err)
+			c.t.Errorf("undoing %s failed: %v", f, err)
 		}
 		c.want(kv.OK, Put("own work", []byte("v")))
 	}
@@ -206,11 +206,11 @@ func (c *conformer) deletePrefix(d store.Cleaner) {
 		n      int64
 	}{{"gone/2", 2}, {"gone/", 1}, {"gonef", 1}, {"nobody/", 0}} {
 		if n, err := d.DeletePrefix(c.t.Context(), []byte(of.prefix)); err != nil || n != of.n {
-			c.t.Errorf("prefix %q: %d keys, want %d: %v", of.prefix, n, of.n, err)
+			c.t.Errorf("DeletePrefix(%q) removed %d keys, want %d: %v", of.prefix, n, of.n, err)
 		}
 	}
 	if _, err := d.DeletePrefix(c.t.Context(), nil); err == nil {
-		c.t.Error("the empty prefix is taken")
+		c.t.Error("DeletePrefix accepted an empty prefix")
 	}
 	c.want(kv.OK, Get("gondola", c.levels[0]))
 	c.want(kv.Miss, Get("gone/1", c.levels[0]))
@@ -223,7 +223,7 @@ func testTLS(t *testing.T, f Fixture) {
 	if s == nil {
 		null, ok := f.Store.(store.NullServerProvider)
 		if !ok {
-			t.Skip("the fixture has no server with TLS, and the store no null server")
+			t.Skip("the fixture has no TLS server, and the store has no null server")
 		}
 		server, client := certs.Configs(t)
 		client.NextProtos = f.Store.Capabilities().ALPN
@@ -242,13 +242,13 @@ func testTLS(t *testing.T, f Fixture) {
 	c.want(kv.OK, Put("tls-kept", []byte("v")))
 	if d, ok := c.admin().(store.Cleaner); ok {
 		if n, err := d.DeletePrefix(t.Context(), []byte("tls-k")); n != 1 || err != nil {
-			t.Errorf("%d keys were removed: %v", n, err)
+			t.Errorf("DeletePrefix removed %d keys, want 1: %v", n, err)
 		}
 	}
 	plain := s.Access
 	plain.TLS = nil
 	if e, err := Dial(t, f.Store, plain).Try(Put("plain", nil)); !e.Outcome.Failed() {
-		t.Errorf("without TLS: %+v, %v", e, err)
+		t.Errorf("a put without TLS returned %+v, %v", e, err)
 	}
 }
 
@@ -286,7 +286,7 @@ func (c *conformer) checkUser() {
 			// is ready.
 			e, err := Dial(t, f.Store, a).Try(op)
 			if e.Outcome != kv.Denied && err == nil && (op.Kind == kv.Put || e.Outcome != kv.Miss) {
-				t.Errorf("%v of user %q: %+v", op.Kind, a.User, e)
+				t.Errorf("%v by user %q returned %+v", op.Kind, a.User, e)
 			}
 		}
 	}
@@ -309,7 +309,7 @@ func uncheckedReason(t *testing.T, a store.Admin) string {
 func threeMembers(t *testing.T, f Fixture) {
 	server := f.Start(t, Options{Members: 3})
 	if server == nil {
-		t.Skip("the fixture starts no cluster")
+		t.Skip("the fixture cannot start a cluster")
 	}
 	c := newConformer(t, f, server.Access)
 	a := c.admin()
@@ -329,13 +329,13 @@ func threeMembers(t *testing.T, f Fixture) {
 		for _, level := range c.levels {
 			// A follower may not yet have applied a write that it forwarded to the leader.
 			if o := w.Do(Get(key, level)).Outcome; o != kv.OK && (level != kv.Local || o != kv.Miss) {
-				t.Errorf("%s: %v read: %v", endpoint, level, o)
+				t.Errorf("%s: the %v get ended with %v", endpoint, level, o)
 			}
 		}
 	}
 	if d, ok := a.(store.Cleaner); ok {
 		if n, err := d.DeletePrefix(t.Context(), []byte("member/")); n != 3 || err != nil {
-			t.Errorf("%d keys were removed: %v", n, err)
+			t.Errorf("DeletePrefix removed %d keys, want 3: %v", n, err)
 		}
 	}
 	if m, ok := a.(store.Operator); ok {
@@ -379,11 +379,11 @@ func (c *conformer) killLeader(a store.Admin, server *Server) {
 		case e.Outcome == kv.OK:
 			served = true
 		case len(e.Text) == 0:
-			c.t.Fatalf("a survivor answers %v without a text", e.Outcome)
+			c.t.Fatalf("the operation at a surviving member ended with %v, but without a text", e.Outcome)
 		}
 	}
 	s, _ := AwaitRoles(c.t, a)
 	if s.Members[i].Err == nil {
-		c.t.Errorf("a dead member answers %+v", s.Members[i])
+		c.t.Errorf("the status of a killed member is %+v", s.Members[i])
 	}
 }

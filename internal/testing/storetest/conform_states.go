@@ -45,7 +45,7 @@ func (c *conformer) beginState(key, end string) *Wire {
 	op.Tag, op.Watch.End = w.NextTag(), []byte(end)
 	w.Codec.Submit(&op)
 	if e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.OperationDone })[0]; e.Outcome != kv.OK || e.Watcher != 7 || e.Tag != op.Tag || e.Revision == 0 {
-		c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
+		c.t.Fatalf("creating a watcher returned %+v (%s)", e, e.Text)
 	}
 	return w
 }
@@ -56,10 +56,10 @@ func (c *conformer) checkState(w *Wire, key string, value []byte, exists int64) 
 	c.t.Helper()
 	e := w.AwaitEvents(1, func(e *store.Event) bool { return e.Type == store.WatchChange })[0]
 	if e.Watcher != 7 || string(e.Key) != key || !bytes.Equal(e.Value, value) || min(e.Version, 1) != exists {
-		c.t.Fatalf("key %.40q: %+v", key, e)
+		c.t.Fatalf("the event for key %.40q is %+v", key, e)
 	}
 	if _, now := c.readOfficially(key); now != 0 && now != e.Revision {
-		c.t.Fatalf("key %.40q is at %d, and its watcher received %d", key, now, e.Revision)
+		c.t.Fatalf("key %.40q has version %d, but its watcher received version %d", key, now, e.Revision)
 	}
 }
 

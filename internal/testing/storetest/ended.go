@@ -15,6 +15,6 @@ func AwaitEnd(t testing.TB, what string, result <-chan error) {
 			t.Errorf("%s ended with: %v", what, err)
 		}
 	case <-time.After(waitLimit):
-		t.Errorf("%s has not ended after %v", what, waitLimit)
+		t.Errorf("%s did not end within %v", what, waitLimit)
 	}
 }

@@ -34,11 +34,11 @@ func CheckNoSecretsRedirected(t *testing.T, st store.Store, field string, access
 		t.Errorf("the status is %v", err)
 	}
 	if _, err := a.Members(t.Context()); err == nil {
-		t.Error("there are members")
+		t.Error("Members accepted a redirect to another server")
 	}
 	select {
 	case secret := <-seen:
-		t.Errorf("the other server was asked, with %q in %s", secret, field)
+		t.Errorf("the other server received a request with %q in the header %s", secret, field)
 	default:
 	}
 }
@@ -70,7 +70,7 @@ func CheckStatusBounded(t *testing.T, st store.Store, begin, end string) {
 			_, _ = w.Write([]byte(begin))
 			for sent := 0; ; sent += len(blank) {
 				if sent > maxReceived {
-					t.Errorf("no end: %d MiB are taken", sent>>20)
+					t.Errorf("the client accepted %d MiB of an endless response", sent>>20)
 					return
 				}
 				if _, err := w.Write(blank); err != nil {
@@ -85,7 +85,7 @@ func CheckStatusBounded(t *testing.T, st store.Store, begin, end string) {
 			t.Fatal(err)
 		}
 		if s, err := a.Status(t.Context()); err == nil {
-			t.Errorf("%s is taken: a version of %d bytes", what, len(s.Version))
+			t.Errorf("%s: the client accepted the response, with a version of %d bytes", what, len(s.Version))
 		}
 		_ = a.Close()
 		server.Close()

@@ -28,7 +28,7 @@ func CheckHTTPNullServer(t *testing.T, st HTTPStore, errors []string) {
 func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
 	t.Helper()
 	if len(names) == 0 {
-		t.Fatal("there are no errors")
+		t.Fatal("the store has no error names")
 	}
 	for _, name := range names {
 		w := Dial(t, st, store.Access{Endpoints: ServeNull(t, st, 1, store.NullOptions{Memory: true, Script: "error=" + name + " every 2"})})
@@ -41,11 +41,11 @@ func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
 			t.Errorf("%s: %+v", name, e)
 		}
 		if e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k")}); string(e.Value) != "v" {
-			t.Errorf("%s: %q was written", name, e.Value)
+			t.Errorf("%s: the value after the failed put is %q, want \"v\"", name, e.Value)
 		}
 	}
 	if _, err := st.NullServer(store.NullOptions{Script: "error=nonsense"}); err == nil {
-		t.Error("an unknown error is taken")
+		t.Error("NullServer accepted an unknown error name")
 	}
 }
 
@@ -76,11 +76,11 @@ func HTTPFaults(t *testing.T, st HTTPStore) {
 			t.Errorf("%s: %v %s, %v", script, e.Outcome, e.Text, err)
 		}
 		if script == "goaway every 1" && !w.Codec.Draining() {
-			t.Error("a connection's last answer is not seen")
+			t.Error("the codec is not draining after the last response of a connection")
 		}
 	}
 	if e := dial("wrong=value every 1").Want(kv.OK, op); string(e.Value) == strings.Repeat("0", 100) {
-		t.Error("a wrong value is right")
+		t.Error("the null server returned the correct value instead of a wrong one")
 	}
 }
 
@@ -92,19 +92,19 @@ func CheckAdminWithoutServer(t *testing.T, st HTTPStore) {
 		t.Fatal(err)
 	}
 	if _, err := a.Status(t.Context()); err == nil {
-		t.Error("nothing answers")
+		t.Error("Status succeeded without a server")
 	}
 	if _, err := a.Members(t.Context()); err == nil {
-		t.Error("its members are not known")
+		t.Error("Members succeeded without a server")
 	}
 	if _, err := a.(store.Cleaner).DeletePrefix(t.Context(), []byte("/")); err == nil {
-		t.Error("every key would be removed")
+		t.Error("DeletePrefix succeeded for the prefix of all keys")
 	}
 	if m, ok := a.(store.Operator); ok && m.MoveLeader(t.Context(), 1) == nil {
-		t.Error("there is no leader to move")
+		t.Error("MoveLeader succeeded without a server")
 	}
 	if _, err := st.Admin(store.Access{}); err == nil {
-		t.Error("an administration of nothing")
+		t.Error("Admin accepted an access without endpoints")
 	}
 }
 

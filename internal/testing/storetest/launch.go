@@ -50,6 +50,6 @@ func ServerVersions(t *testing.T, st store.Store, unknown string) {
 		t.Errorf("%+v %v", s, err)
 	}
 	if _, err := st.Server(unknown); err == nil {
-		t.Errorf("version %s is taken", unknown)
+		t.Errorf("Server accepted the unknown version %s", unknown)
 	}
 }

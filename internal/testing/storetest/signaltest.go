@@ -46,13 +46,13 @@ func CheckSignals(t *testing.T, st store.Store, path string) {
 	}
 	for i, line := range lines {
 		if got := FormatSignal(st.Signal(line)); got != want[i] {
-			t.Errorf("%s\ntells  %s\nand not %s", line, got, want[i])
+			t.Errorf("the line %s\nresults in %s\nwant %s", line, got, want[i])
 		}
 		kind, _, _ := strings.Cut(want[i], " ")
 		for n := range line {
 			s, ok := st.Signal(line[:n:n])
 			if ok && string(s.Kind) != kind {
-				t.Errorf("%s\ntells %s, and its whole line %s", line[:n], s.Kind, kind)
+				t.Errorf("the prefix %s\nof a line results in %s, but the whole line results in %s", line[:n], s.Kind, kind)
 			}
 		}
 	}
@@ -89,13 +89,13 @@ func Fuzz(f *testing.F, st store.Store, path string) {
 			t.Fatalf("the line %q was changed to %q", before, line)
 		}
 		if again, okAgain := st.Signal(before); okAgain != ok || again != s {
-			t.Fatalf("%q yields %+v, and then %+v", line, s, again)
+			t.Fatalf("the line %q first resulted in %+v, then in %+v", line, s, again)
 		}
 		switch {
 		case !ok && s.Kind != "":
-			t.Errorf("%q yields nothing, and %q", line, s.Kind)
+			t.Errorf("the line %q is no signal, but has the kind %q", line, s.Kind)
 		case ok && (!known[s.Kind] || s.Duration < 0 || s.Time.Location() != time.UTC):
-			t.Errorf("%q yields %+v", line, s)
+			t.Errorf("the line %q resulted in the invalid signal %+v", line, s)
 		}
 	})
 }

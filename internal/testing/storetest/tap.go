@@ -17,10 +17,10 @@ func CheckTap(t *testing.T, st store.TapProvider, client, server []byte, piece u
 	whole, wrong := tapRecords(t, st, client, server, max(len(client)+len(server), 1))
 	parts, also := tapRecords(t, st, client, server, int(piece)+1)
 	if (wrong == nil) != (also == nil) {
-		t.Fatalf("at once %v, in pieces of %d %v", wrong, int(piece)+1, also)
+		t.Fatalf("the tap's error for all data at once is %v, but in pieces of %d bytes it is %v", wrong, int(piece)+1, also)
 	}
 	if d := cmp.Diff(whole, parts); d != "" {
-		t.Fatalf("at once and in pieces of %d: %s", int(piece)+1, d)
+		t.Fatalf("the records from all data at once and from pieces of %d bytes differ: %s", int(piece)+1, d)
 	}
 }
 
@@ -57,7 +57,7 @@ func tapRecords(t *testing.T, st store.TapProvider, client, server []byte, piece
 	before := len(all)
 	tap.End(6)
 	if pushed := len(all) - before; pushed > open {
-		t.Fatalf("%d calls were open, and %d have ended", open, pushed)
+		t.Fatalf("%d calls were open, but End reported %d calls", open, pushed)
 	}
 	return all, err
 }

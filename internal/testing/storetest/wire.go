@@ -133,7 +133,7 @@ func (w *Wire) Try(op store.Op) (store.Event, error) {
 			}
 		}
 		if err != nil {
-			w.t.Fatalf("%v of %.40q: %v, and no event", op.Kind, op.Key, err)
+			w.t.Fatalf("%v of %.40q: the connection failed with %v before an event arrived", op.Kind, op.Key, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func size(t *testing.T) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		t.Fatalf("%s is %q, and not a number", trialsEnv, text)
+		t.Fatalf("%s is %q, want a number", trialsEnv, text)
 	}
 	return n
 }
@@ -99,10 +99,10 @@ func TestVerdictsError(t *testing.T) {
 	}
 	judge := func(what string, whole Rates, leastCaught, leastPassed float64) {
 		if caught := Share(whole.Caught, whole.Far); caught < leastCaught {
-			t.Errorf("%s: of the figures that are off by more than %v, %.3f are not valid", what, FarOff, caught)
+			t.Errorf("%s: of the figures that are off by more than %v, a share of %.3f is not valid", what, FarOff, caught)
 		}
 		if passed := Share(whole.Passed, whole.Near); passed < leastPassed {
-			t.Errorf("%s: of the figures within %v, %.3f are valid", what, NearBy, passed)
+			t.Errorf("%s: of the figures that are off by at most %v, a share of %.3f is valid", what, NearBy, passed)
 		}
 	}
 	judge("all", table.AllRates(), leastCaught, leastPassed)
@@ -115,7 +115,7 @@ func TestVerdictsError(t *testing.T) {
 		r := table.KindRates(kind)
 		judge(string(kind), r, leastOfKind, leastOfKind)
 		if n >= wholeSize && (r.Far < leastOfEach || r.Near < leastOfEach) {
-			t.Errorf("%s: %d figures are far off and %d near, not %d each", kind, r.Far, r.Near, leastOfEach)
+			t.Errorf("%s: %d figures are far off and %d are near, want at least %d each", kind, r.Far, r.Near, leastOfEach)
 		}
 	}
 }

@@ -90,18 +90,18 @@ func TestStoppedGeneratorIsFoundOnAFullMachine(t *testing.T) {
 			waited++
 			none := 0.0
 			if alone, err := s.run(d.seed, without, &none); err != nil || alone.Verdict.State == verdict.Valid || alone.Overhead.Effect.Throughput < 0.09 {
-				t.Errorf("it waited for other programs for %v of a cycle, and the verdict is %+v (%v): %s", a.RunWaitNS/a.CycleNS, alone.Verdict, err, o.What)
+				t.Errorf("the generator waited for other programs for %v of a cycle, but the verdict is %+v (%v): %s", a.RunWaitNS/a.CycleNS, alone.Verdict, err, o.What)
 			}
 			if truth.Overhead.Effect.Throughput > 0.5*a.RunWaitNS/a.CycleNS {
-				t.Errorf("it waited for members for %v of a cycle, and throughput may be %v too low: %s", a.RunWaitNS/a.CycleNS, truth.Overhead.Effect.Throughput, o.What)
+				t.Errorf("the generator waited for members for %v of a cycle, but the verdict allows for a throughput that is %v too low: %s", a.RunWaitNS/a.CycleNS, truth.Overhead.Effect.Throughput, o.What)
 			}
 		}
 	}
-	t.Logf("%+v, %d waited for a tenth of a cycle and more", rates, waited)
+	t.Logf("%+v; %d trials waited for at least a tenth of a cycle", rates, waited)
 	if stops < int(n/8) || waited < int(n/20) {
-		t.Errorf("of %d trials %d are far off, and %d waited", n, stops, waited)
+		t.Errorf("of %d trials, %d are far off and %d waited: too few for this test", n, stops, waited)
 	}
 	if caught := Share(rates.Caught, rates.Far); caught < leastCaught {
-		t.Errorf("of the results that a stop moved by more than %v, %.3f are not valid", FarOff, caught)
+		t.Errorf("of the results that a stop moved by more than %v, a share of %.3f is not valid", FarOff, caught)
 	}
 }

@@ -31,7 +31,7 @@ func TestStopsThatMoveOnlyP90(t *testing.T) {
 			t.Fatal(err)
 		}
 		if truth.Verdict.State != verdict.Valid {
-			t.Errorf("%v: undisturbed, the verdict is %+v", arrival, truth.Verdict)
+			t.Errorf("%v: without a disturbance, the verdict is %+v", arrival, truth.Verdict)
 		}
 		got, err := s.run(2, func() simulate.Machine {
 			return &simulate.Interrupted{Quiet: quietMachine(2), Spans: simulate.PeriodicSpans(1e9, 130e6, 7)}
@@ -43,14 +43,14 @@ func TestStopsThatMoveOnlyP90(t *testing.T) {
 		for _, d := range Deviations(truth, got) {
 			off[d.Figure] = d.Off
 			if d.IsFalseNegative() || d.IsFalseAlarm() {
-				t.Errorf("%v: %s is off by %.3f, and its state is %s", arrival, d.Figure, d.Off, d.State)
+				t.Errorf("%v: %s is off by %.3f, but its state is %s", arrival, d.Figure, d.Off, d.State)
 			}
 			if claimed := got.Verdict.Effect.ForFigure(d.Figure); math.Abs(claimed-d.Off) > 0.02+0.15*d.Off {
-				t.Errorf("%v: %s is off by %.3f, and the verdict says %.3f", arrival, d.Figure, d.Off, claimed)
+				t.Errorf("%v: %s is off by %.3f, but the verdict reports %.3f", arrival, d.Figure, d.Off, claimed)
 			}
 		}
 		if off["p90"] < 2 || math.Abs(off["p50"]) > NearBy || math.Abs(off["p99"]) > NearBy || math.Abs(off["ops"]) > NearBy {
-			t.Errorf("%v: this is not the case: off by %v", arrival, off)
+			t.Errorf("%v: the deviations %v do not fit this test, in which only p90 should be far off", arrival, off)
 		}
 	}
 }

@@ -14,19 +14,19 @@ func TestGreeting(t *testing.T) {
 	s := newServer(t, Config{})
 	s.read()
 	if s.settings[http2.SettingInitialWindowSize] != MaxWindow || s.updates != MaxWindow-DefaultWindow {
-		t.Errorf("windows: %v, connection + %d", s.settings, s.updates)
+		t.Errorf("the settings are %v, and the connection's window was increased by %d", s.settings, s.updates)
 	}
 	if push, ok := s.settings[http2.SettingEnablePush]; !ok || push != 0 {
 		t.Error("push was not turned off")
 	}
 	if s.c.SettingsReceived() || s.c.Room() != 100 {
-		t.Errorf("before SETTINGS: greeted %v, room %d", s.c.SettingsReceived(), s.c.Room())
+		t.Errorf("before SETTINGS: SettingsReceived %v, room %d", s.c.SettingsReceived(), s.c.Room())
 	}
 	s.sendSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 7})
 	s.mustFeed()
 	s.read()
 	if !s.c.SettingsReceived() || s.acks != 1 || s.c.Room() != 7 {
-		t.Errorf("after SETTINGS: greeted %v, %d acks, room %d", s.c.SettingsReceived(), s.acks, s.c.Room())
+		t.Errorf("after SETTINGS: SettingsReceived %v, %d acks, room %d", s.c.SettingsReceived(), s.acks, s.c.Room())
 	}
 }
 
@@ -80,7 +80,7 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	if s.c.SetMetadata("token", strings.Repeat("x", 1<<14)) == nil {
-		t.Error("a huge header was taken")
+		t.Error("a huge header was accepted")
 	}
 }
 
@@ -125,13 +125,13 @@ func TestMaxConcurrentStreams(t *testing.T) {
 	s.answer(3, nil)
 	s.mustFeed()
 	if s.c.Room() != 0 {
-		t.Fatalf("room %d with 2 of 1 open", s.c.Room())
+		t.Fatalf("room is %d with 2 open streams and a limit of 1, want 0", s.c.Room())
 	}
 	s.answer(1, nil)
 	s.answer(5, nil)
 	s.mustFeed()
 	if s.c.Room() != 1 {
-		t.Fatalf("room %d with 0 of 1 open", s.c.Room())
+		t.Fatalf("room is %d with no open streams and a limit of 1, want 1", s.c.Room())
 	}
 }
 
@@ -140,7 +140,7 @@ func TestStreamIDsUsedUp(t *testing.T) {
 	calls, replies := 0, 0
 	for ; s.c.Room() > 0; calls++ {
 		if s.c.Draining() {
-			t.Fatal("draining with room")
+			t.Fatal("the connection is draining although it has room")
 		}
 		s.call(uint32(calls), nil)
 	}
@@ -229,7 +229,7 @@ func TestEveryCallEndsOnce(t *testing.T) {
 	}
 	s.mustFeed()
 	if len(s.c.Lost()) != len(open) {
-		t.Errorf("%d open at the end", len(open))
+		t.Errorf("Lost did not return the %d calls that are open at the end", len(open))
 	}
 	if len(s.c.table) > 1024 {
 		t.Errorf("the table has grown to %d", len(s.c.table))

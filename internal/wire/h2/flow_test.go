@@ -107,11 +107,11 @@ func TestPendingBytesLimitRoom(t *testing.T) {
 		s.call(uint32(n), message(1<<20))
 	}
 	if n != 4 {
-		t.Errorf("%d calls of 1 MB were accepted without a window", n)
+		t.Errorf("%d calls of 1 MB were accepted without a window, want 4", n)
 	}
 	s.c.Cancel(2)
 	if s.c.Room() == 0 {
-		t.Error("a cancelled call keeps its bytes")
+		t.Error("a cancelled call still occupies its bytes")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestBlockedRequestIsNotSent(t *testing.T) {
 	s.call(1, message(100_000))
 	s.read()
 	if r := onlyReply(t, s.c.Lost(), 1); r.End != NotSent {
-		t.Errorf("a partly written request is %+v", r)
+		t.Errorf("a partly written request is reported as %+v", r)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestSlowWriter(t *testing.T) {
 		}
 	}
 	if len(s.order) != 600 {
-		t.Errorf("%d requests arrived", len(s.order))
+		t.Errorf("%d requests arrived, want 600", len(s.order))
 	}
 	if cap(s.c.out) > 16<<20 {
 		t.Errorf("the output has grown to %d bytes", cap(s.c.out))

@@ -200,7 +200,7 @@ func play(t testing.TB, in []byte, piece func(left int) int) string {
 		t.Fatalf("%d calls ended, %d were open", ends, c.Open())
 	}
 	if limit := 1<<20 + 4*len(in); cap(c.out)+c.freeLen+cap(c.block)+c.budget.Size() > limit {
-		t.Fatalf("more than %d bytes of memory for %d of input", limit, len(in))
+		t.Fatalf("more than %d bytes of memory are used for %d bytes of input", limit, len(in))
 	}
 	return seen.String()
 }
@@ -234,7 +234,7 @@ func FuzzFeed(f *testing.F) {
 		for _, in := range [][]byte{in, append(AppendSettings(nil), in...)} {
 			want := play(t, in, inOnePiece)
 			if got := play(t, in, func(left int) int { return min(left, 1+int(piece)) }); got != want {
-				t.Fatalf("pieces of %d bytes give\n%s\nand not\n%s", 1+int(piece), got, want)
+				t.Fatalf("pieces of %d bytes give\n%s\nwant\n%s", 1+int(piece), got, want)
 			}
 		}
 	})

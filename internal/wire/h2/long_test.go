@@ -74,7 +74,7 @@ func TestLongStreamSendsBothWays(t *testing.T) {
 	s.c.CloseSend(b) // does nothing, because the stream has ended
 	s.c.ResetStream(b)
 	if s.read(); !s.requests[b].reset || s.c.Open() != 0 {
-		t.Error("a half-open stream stayed")
+		t.Error("a half-open stream was not reset or is still counted as open")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestLongStreamEnds(t *testing.T) {
 			s.read()
 			c.do(s, id)
 			if r := onlyReply(t, s.mustFeed(), 9); r.End != c.end || r.Code != c.code || !strings.Contains(string(r.Text), c.text) {
-				t.Errorf("%+v %q", r, r.Text)
+				t.Errorf("the reply is %+v with the text %q", r, r.Text)
 			}
 			if s.c.Open() != 0 {
 				t.Error("the stream is still open")
@@ -273,7 +273,7 @@ func playLong(t testing.TB, in []byte, piece func(left int) int) string {
 		}
 	}
 	if ends+len(c.Lost()) != 4 {
-		t.Fatalf("%d streams ended of 4", ends)
+		t.Fatalf("%d of 4 streams ended", ends)
 	}
 	return seen.String()
 }
@@ -302,7 +302,7 @@ func FuzzLongStreams(f *testing.F) {
 		in = append(AppendSettings(nil), in...)
 		want := playLong(t, in, inOnePiece)
 		if got := playLong(t, in, func(left int) int { return min(left, 1+int(piece)) }); got != want {
-			t.Fatalf("pieces of %d bytes give\n%s\nand not\n%s", 1+int(piece), got, want)
+			t.Fatalf("pieces of %d bytes give\n%s\nwant\n%s", 1+int(piece), got, want)
 		}
 	})
 }
@@ -339,6 +339,6 @@ func TestLongStreamDoesNotAllocate(t *testing.T) {
 	once := longRound(t)
 	once()
 	if n := testing.AllocsPerRun(1000, once); n != 0 {
-		t.Errorf("%v allocations for a message", n)
+		t.Errorf("%v allocations per message", n)
 	}
 }

@@ -42,7 +42,7 @@ func FuzzOverhear(f *testing.F) {
 			}
 		}
 		if whole != parts || (wrong == nil) != (also == nil) {
-			t.Fatalf("at once %+v (%v), in pieces of %d %+v (%v)", whole, wrong, int(piece)+1, parts, also)
+			t.Fatalf("decoded at once: %+v (%v); decoded in pieces of %d bytes: %+v (%v)", whole, wrong, int(piece)+1, parts, also)
 		}
 	})
 }

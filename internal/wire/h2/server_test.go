@@ -138,7 +138,7 @@ func (s *server) handleFrame(f http2.Frame) {
 		s.must(f.ForeachSetting(func(x http2.Setting) error { s.settings[x.ID] = x.Val; return nil }))
 	case *http2.PingFrame:
 		if !f.IsAck() {
-			s.t.Fatal("a PING without ACK")
+			s.t.Fatal("the client sent a PING without ACK")
 		}
 		s.pings = append(s.pings, f.Data)
 	case *http2.WindowUpdateFrame:

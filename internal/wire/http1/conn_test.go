@@ -72,11 +72,11 @@ func TestRequests(t *testing.T) {
 		}
 		got, err := io.ReadAll(r.Body)
 		if err != nil || !bytes.Equal(got, body) || r.ContentLength != int64(size) {
-			t.Errorf("%d: %d bytes of %d: %v", i, len(got), r.ContentLength, err)
+			t.Errorf("request %d: %d bytes were read, the Content-Length is %d, error %v", i, len(got), r.ContentLength, err)
 		}
 		if r.Method != http.MethodPut || r.URL.Path != "/v1/kv/"+string(key) || r.URL.RawQuery != "a=b" || r.Host != "[::1]:80" ||
 			r.Header.Get("Content-Type") != "x/y" || r.Header.Get("X-Token") != "aEvil: b" || len(r.Header) != 3 {
-			t.Errorf("net/http reads %+v", r)
+			t.Errorf("net/http parsed the request as %+v", r)
 		}
 	}
 	c.Send(c.Head(AppendPath(c.Begin(get), []byte("a/b"))))
@@ -131,7 +131,7 @@ func TestAnswers(t *testing.T) {
 		for _, step := range []int{1, 2, 3, 7, 1000} {
 			c := connWithRequest(t)
 			if !c.open || c.Idle() {
-				t.Fatal("idle with a request in flight")
+				t.Fatal("the connection is idle with a request in flight")
 			}
 			r, err := feed(c, tc.in, step)
 			if err != nil || r == nil {
@@ -154,7 +154,7 @@ func TestAnswerThatEndsWithTheConnection(t *testing.T) {
 			}
 			end, r := c.Lost()
 			if end != Answered || string(r.Body) != "all of it" || r.Uint(0) != 12 {
-				t.Errorf("%v %+v", end, r)
+				t.Errorf("Lost returned %v and %+v", end, r)
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func TestKeepsNamedFields(t *testing.T) {
 		sendGet(c, get)
 		r, err := feed(c, "HTTP/1.1 307 Elsewhere\r\nx-INDEX: \t 9007199254740993 \r\nLocation: http://h:1/x\r\nContent-Length: 0\r\n\r\n", 4)
 		if err != nil || r.Uint(0) != 9007199254740993 || string(r.Field(1)) != "http://h:1/x" {
-			t.Fatalf("%+v %v", r, err)
+			t.Fatalf("response %+v, error %v", r, err)
 		}
 	}
 	sendGet(c, get)
@@ -207,7 +207,7 @@ func TestRandomChunking(t *testing.T) {
 		want, err := io.ReadAll(theirs.Body)
 		_ = theirs.Body.Close()
 		if err != nil || !bytes.Equal(want, body.Bytes()) {
-			t.Fatal("net/http reads something else: ", err)
+			t.Fatal("net/http did not read the same body: ", err)
 		}
 		sendGet(c, get)
 		var r *Response
@@ -216,7 +216,7 @@ func TestRandomChunking(t *testing.T) {
 			part := []byte(in[:k])
 			in = in[k:]
 			if r, err = c.Feed(part); err != nil || r != nil && len(in) > 0 {
-				t.Fatalf("%d: %v, %v", n, r, err)
+				t.Fatalf("%d: response %v, error %v", n, r, err)
 			}
 			if r != nil && !bytes.Equal(r.Body, want) {
 				t.Fatalf("%d: %d bytes, want %d", n, len(r.Body), len(want))
@@ -234,7 +234,7 @@ func TestCancelAndLost(t *testing.T) {
 	c, get := newTestConn()
 	c.Send(c.Head(c.Begin(get)))
 	if !c.Cancel() || !c.Idle() || len(c.Out()) != 0 {
-		t.Error("a request of which nothing was written is not cancelled")
+		t.Error("Cancel does not remove a request of which nothing was written")
 	}
 	c.Send(c.Head(c.Begin(get)))
 	c.Wrote(3)
@@ -243,7 +243,7 @@ func TestCancelAndLost(t *testing.T) {
 	}
 	c.Wrote(len(c.Out()))
 	if r, err := feed(c, answer, 10); err != nil || !r.Late || !c.Idle() {
-		t.Errorf("%+v %v", r, err)
+		t.Errorf("response %+v, error %v; want a late response", r, err)
 	}
 	sendGet(c, get)
 	if r, _ := feed(c, answer, 10); r.Late {
@@ -269,7 +269,7 @@ func TestCancelAndLost(t *testing.T) {
 	c.Send(c.Head(c.Begin(get)))
 	c.Wrote(5)
 	if r, err := feed(c, answer, 10); r == nil || err != nil || !c.Draining() || len(c.Out()) != 0 {
-		t.Errorf("%v %v", r, err)
+		t.Errorf("response %v, error %v; want a response, and a connection that is draining", r, err)
 	}
 }
 

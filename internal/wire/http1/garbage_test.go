@@ -52,7 +52,7 @@ func TestBrokenServers(t *testing.T) {
 				t.Errorf("%.60q: the connection stays usable", in)
 			}
 			if end, _ := c.Lost(); end != Broken {
-				t.Errorf("%.60q: lost as %v", in, end)
+				t.Errorf("%.60q: Lost returned %v", in, end)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func TestUnrequestedBytes(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 		}
 		if end, _ := c.Lost(); end != Nothing {
-			t.Errorf("%q: lost as %v", in, end)
+			t.Errorf("%q: Lost returned %v", in, end)
 		}
 	}
 	c := connWithRequest(t)
@@ -117,7 +117,7 @@ func FuzzResponse(f *testing.F) {
 		}
 		for _, err := range []error{err1, err2} {
 			if err != nil && strings.ContainsAny(err.Error(), "\r\n") {
-				t.Fatalf("not one line: %q", err)
+				t.Fatalf("the error has more than one line: %q", err)
 			}
 		}
 		if (r1 == nil) != (r2 == nil) {

@@ -44,7 +44,7 @@ func TestRememberedHeadsDoNotChangeParsing(t *testing.T) {
 				piece = 1 + r.IntN(len(in))
 			}
 			if got := exchange(old, get, in, piece, late); got != want {
-				t.Fatalf("seed %d: %s, not %s, of %q", seed, got, want, in)
+				t.Fatalf("seed %d: the exchange is %s, want %s, for the input %q", seed, got, want, in)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func TestLargeBodyIsCountedAndNotKept(t *testing.T) {
 	n := http1.MaxObservedBody + 1
 	got, err := decode(fmt.Sprintf("PUT /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("a", n)), "", 1<<16)
 	if want := fmt.Sprintf(`PUT /a %d ""`, n); err != nil || len(got) != 1 || got[0] != want {
-		t.Errorf("%v, %.60q", err, got)
+		t.Errorf("error %v, decoded %.60q", err, got)
 	}
 }
 
@@ -92,7 +92,7 @@ func FuzzOverhear(f *testing.F) {
 		whole, wrong := decode(client, server, max(len(client)+len(server), 1))
 		parts, also := decode(client, server, int(piece)+1)
 		if !slices.Equal(whole, parts) || (wrong == nil) != (also == nil) {
-			t.Fatalf("at once %q (%v), in pieces of %d %q (%v)", whole, wrong, int(piece)+1, parts, also)
+			t.Fatalf("decoded at once: %q (%v); decoded in pieces of %d bytes: %q (%v)", whole, wrong, int(piece)+1, parts, also)
 		}
 	})
 }

@@ -70,7 +70,7 @@ func TestStreamIsEndless(t *testing.T) {
 	c = connWithStream(t, func([]byte) error { return errors.New("an error was streamed") })
 	r, err := feed(c, "HTTP/1.1 503 Unavailable\r\nContent-Length: 3\r\n\r\nwhy", 7)
 	if err != nil || string(r.Body) != "why" {
-		t.Errorf("%+v %v", r, err)
+		t.Errorf("response %+v, error %v", r, err)
 	}
 	broken := errors.New("that is no message")
 	c = connWithStream(t, func([]byte) error { return broken })

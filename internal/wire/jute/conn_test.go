@@ -71,10 +71,10 @@ func TestConnect(t *testing.T) {
 	c := NewConn(Config{Timeout: 30_000})
 	want := framed(int32(0), int64(0), int32(30_000), int64(0), noPassword, false)
 	if got := sent(c); !bytes.Equal(got, want) {
-		t.Fatalf("connects with %x, want %x", got, want)
+		t.Fatalf("the client connects with %x, want %x", got, want)
 	}
 	if c.Ready() {
-		t.Error("ready before the session was granted")
+		t.Error("the connection is ready before the session was granted")
 	}
 	if _, err := c.Feed(grant(12_000, 99)); err != nil || !c.Ready() || c.Timeout() != 12_000 {
 		t.Fatalf("ready %v, timeout %d, %v", c.Ready(), c.Timeout(), err)
@@ -87,7 +87,7 @@ func TestConnect(t *testing.T) {
 	again := NewConn(Config{Timeout: 30_000, Session: c.Session(), LastZxid: c.LastZxid()})
 	want = framed(int32(0), int64(5), int32(30_000), int64(99), secret, false)
 	if got := sent(again); !bytes.Equal(got, want) {
-		t.Fatalf("resumes the session with %x, want %x", got, want)
+		t.Fatalf("the client resumes the session with %x, want %x", got, want)
 	}
 	_, err := again.Feed(framed(int32(0), int32(0), int64(0), strings.Repeat("\x00", 16), false))
 	if !errors.Is(err, ErrExpired) || !strings.Contains(err.Error(), "0x63") || again.Session().ID != 0 || again.LastZxid() != 0 {
@@ -98,7 +98,7 @@ func TestConnect(t *testing.T) {
 func TestConnectOfOldServers(t *testing.T) {
 	c := NewConn(Config{})
 	if _, err := c.Feed(framed(int32(0), int32(1), int64(2), "pw")); err != nil || string(c.Session().Password) != "pw" {
-		t.Errorf("session %+v, %v", c.Session(), err)
+		t.Errorf("session %+v, error %v", c.Session(), err)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestXidsStayPositive(t *testing.T) {
 	}
 	in := append(reply(1<<31-1, 1, OK), reply(1, 1, OK)...)
 	if replies, err := c.Feed(append(in, reply(2, 1, OK)...)); err != nil || len(replies) != 3 {
-		t.Errorf("%d replies, %v", len(replies), err)
+		t.Errorf("%d replies, error %v; want 3 replies", len(replies), err)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestNotificationsAndPings(t *testing.T) {
 	}
 	what, path, ok := replies[0].Notification()
 	if replies[0].End != Notified || what != NodeDataChanged || string(path) != "/k" || !ok {
-		t.Errorf("%v of %s", what, path)
+		t.Errorf("the notification is %v of %s", what, path)
 	}
 	broken := Reply{Body: []byte{1}}
 	if _, _, ok := broken.Notification(); ok {

@@ -70,7 +70,7 @@ func FuzzFeed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, piece uint8) {
 		whole := replyText(conversation(t), in, func() int { return len(in) })
 		if got := replyText(conversation(t), in, func() int { return int(piece) }); got != whole {
-			t.Fatalf("whole %s, in pieces of %d %s", whole, piece, got)
+			t.Fatalf("the whole input gives %s, and pieces of %d bytes give %s", whole, piece, got)
 		}
 		fresh := NewConn(Config{})
 		_, _ = fresh.Feed(in)

@@ -42,7 +42,7 @@ func TestLargeFrameIsCountedAndNotKept(t *testing.T) {
 	frame = append(frame, 0, 0, 0, 1, 'a')
 	got, err := decode(frame, nil, 1<<16)
 	if want := []string{fmt.Sprintf(`true true %d ""`, n), `true false 1 "a"`}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %.60q", err, got)
+		t.Errorf("error %v, decoded %.60q", err, got)
 	}
 	if _, err := decode([]byte("ruok"), nil, 4); err == nil {
 		t.Error("a four-letter word was accepted as a frame")
@@ -58,7 +58,7 @@ func FuzzOverhear(f *testing.F) {
 		whole, wrong := decode(client, server, max(len(client)+len(server), 1))
 		parts, also := decode(client, server, int(piece)+1)
 		if !slices.Equal(whole, parts) || (wrong == nil) != (also == nil) {
-			t.Fatalf("at once %q (%v), in pieces of %d %q (%v)", whole, wrong, int(piece)+1, parts, also)
+			t.Fatalf("decoded at once: %q (%v); decoded in pieces of %d bytes: %q (%v)", whole, wrong, int(piece)+1, parts, also)
 		}
 	})
 }

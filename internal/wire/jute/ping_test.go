@@ -13,12 +13,12 @@ func TestPingsAreAnsweredInOrder(t *testing.T) {
 	c.Cancel(2)
 	c.Sync(Call{Tag: 9}, Path{Prefix: "/"})
 	if c.Open() != 5 {
-		t.Fatalf("%d open requests", c.Open())
+		t.Fatalf("%d requests are open, want 5", c.Open())
 	}
 	in := append(reply(XidPing, 4, OK), reply(XidPing, 4, OK)...)
 	replies, err := c.Feed(append(in, reply(XidPing, 5, OK)...))
 	if err != nil || len(replies) != 2 || replies[0].Tag != 1 || replies[1].Tag != 2 || !replies[1].Canceled || replies[1].Zxid != 5 || replies[0].Op != OpPing {
-		t.Fatalf("%+v, %v", replies, err)
+		t.Fatalf("replies %+v, error %v", replies, err)
 	}
 	c.Wrote(len(c.Out()))
 	lost := c.Lost()

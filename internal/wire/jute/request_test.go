@@ -51,7 +51,7 @@ func TestRequests(t *testing.T) {
 		}
 		replies, err := c.Feed(reply(1, 1, OK))
 		if err != nil || len(replies) != 1 || !bytes.Equal(replies[0].Request, want[12:]) {
-			t.Errorf("%s: %+v, %v", tc.name, replies, err)
+			t.Errorf("%s: replies %+v, error %v", tc.name, replies, err)
 		}
 	}
 	c := ready(t, Config{})

@@ -15,7 +15,7 @@ func TestClasses(t *testing.T) {
 	for n := 1; n < 1<<20; n += 1 + n/100 {
 		k, size := classOf(n)
 		if size < n || n > 1<<minBits && 4*size > 5*n || k < last {
-			t.Fatalf("%d bytes are of class %d of %d bytes, after class %d", n, k, size, last)
+			t.Fatalf("%d bytes have class %d with buffers of %d bytes, after class %d", n, k, size, last)
 		}
 		if again, same := classOf(size); again != k || same != size {
 			t.Fatalf("a buffer of class %d (%d bytes) belongs to class %d (%d bytes)", k, size, again, same)
@@ -23,7 +23,7 @@ func TestClasses(t *testing.T) {
 		last = k
 	}
 	if k, _ := classOf(1<<maxBits - 1); k >= classes {
-		t.Errorf("there is no class %d", k)
+		t.Errorf("the largest buffer has class %d, which does not exist", k)
 	}
 }
 
@@ -73,11 +73,11 @@ func TestFillStopsAtLength(t *testing.T) {
 	b := New(1 << 20)
 	kept, rest, err := b.Fill(nil, []byte("abc"), 5, 5)
 	if err != nil || string(kept) != "abc" || len(rest) > 0 {
-		t.Fatalf("%q, %q, %v", kept, rest, err)
+		t.Fatalf("Fill kept %q and left %q, error %v", kept, rest, err)
 	}
 	kept, rest, err = b.Fill(kept, []byte("defgh"), 5, 5)
 	if err != nil || string(kept) != "abcde" || string(rest) != "fgh" {
-		t.Fatalf("%q, %q, %v", kept, rest, err)
+		t.Fatalf("Fill kept %q and left %q, error %v", kept, rest, err)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestTooLongIsRejectedAtAnnouncement(t *testing.T) {
 	}
 	kept, err := b.Append(nil, []byte("x"), 1<<20+1)
 	if err == nil || !strings.Contains(err.Error(), "1048577 bytes, but at most 1048576") || kept != nil || b.Size() != 0 {
-		t.Errorf("%v; %d bytes are buffered", err, b.Size())
+		t.Errorf("the error is %v, and %d bytes are buffered", err, b.Size())
 	}
 }
 
@@ -100,7 +100,7 @@ func TestLongAnnouncedLengthIsAllocatedLate(t *testing.T) {
 	b := New(1 << 30)
 	kept := keep(t, b, noise(64<<10), 64<<10, 500<<20)
 	if b.LentBytes() > 128<<10 {
-		t.Errorf("64 KiB have a buffer of %d bytes", b.LentBytes())
+		t.Errorf("a response of 64 KiB has a buffer of %d bytes", b.LentBytes())
 	}
 	var err error
 	sizes := map[int]bool{}
@@ -109,7 +109,7 @@ func TestLongAnnouncedLengthIsAllocatedLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(kept) < trustedAfter && cap(kept) > 2*trustedAfter {
-			t.Fatalf("a buffer of %d bytes was allocated when %d bytes had arrived", cap(kept), len(kept))
+			t.Fatalf("a buffer of %d bytes was allocated when only %d bytes had arrived", cap(kept), len(kept))
 		}
 	}
 	if cap(kept) != 64<<20 || len(sizes) > 6 {
@@ -163,7 +163,7 @@ func TestReturnedBufferIsReadableUntilRecycle(t *testing.T) {
 		b.Recycle()
 	}
 	if b.Size() != size {
-		t.Errorf("%d bytes of buffers became %d", size, b.Size())
+		t.Errorf("the buffers had %d bytes and now have %d", size, b.Size())
 	}
 }
 
@@ -179,7 +179,7 @@ func TestFreeBuffersAreBounded(t *testing.T) {
 		b.Release(kept)
 		b.Recycle()
 		if b.Size() > 3*n {
-			t.Fatalf("%d bytes of buffers after a response of %d", b.Size(), n)
+			t.Fatalf("the buffers have %d bytes after a response of %d bytes", b.Size(), n)
 		}
 	}
 }
@@ -215,6 +215,6 @@ func TestLostResponsesLeaveNoGarbage(t *testing.T) {
 		t.Errorf("200 lost responses allocated %d MiB of buffers", made>>20)
 	}
 	if size := b.Size(); size > 8<<20*15/4 {
-		t.Errorf("there are %d MiB of buffers", size>>20)
+		t.Errorf("the buffers have %d MiB", size>>20)
 	}
 }

@@ -62,28 +62,28 @@ func TestInstancesComeAndGoOnce(t *testing.T) {
 		added, gone, fails := map[uint32]int64{}, map[uint32]bool{}, map[uint32]bool{}
 		for i, e := range s.entries {
 			if i > 0 && s.due[i] < s.due[i-1] || s.due[i] < 0 || s.due[i] >= int64(time.Minute) {
-				t.Fatalf("call %d is due at %d", i, s.due[i])
+				t.Fatalf("call %d is due at %d, before the previous call or outside the load", i, s.due[i])
 			}
 			at, ok := added[e.object]
 			there := (ok || s.existsAtStart(e.object)) && !gone[e.object]
 			switch e.call {
 			case Register:
 				if added[e.object] = s.due[i]; ok || s.existsAtStart(e.object) || e.object >= s.count() {
-					t.Fatalf("instance %d comes twice", e.object)
+					t.Fatalf("instance %d is registered twice, or exists at the start, or has a number that is too large", e.object)
 				}
 			case Deregister:
 				if gone[e.object] || fails[e.object] || !a.Catalog && !there {
-					t.Fatalf("instance %d goes twice, or while it fails, or does not exist", e.object)
+					t.Fatalf("instance %d is deregistered twice, or while it fails, or before it exists", e.object)
 				}
 				gone[e.object] = true
 			case Fail, Pass:
 				if !there || fails[e.object] != (e.call == Pass) {
-					t.Fatalf("instance %d: %v", e.object, e.call)
+					t.Fatalf("the call on instance %d does not fit its state: %v", e.object, e.call)
 				}
 				fails[e.object] = e.call == Fail
 			case Compare:
 				if !s.existsAtStart(e.object) {
-					t.Fatalf("the node of instance %d is compared", e.object)
+					t.Fatalf("a compare uses the node of instance %d, which does not exist at the start", e.object)
 				}
 			case Lookup:
 				uses := false
@@ -91,7 +91,7 @@ func TestInstancesComeAndGoOnce(t *testing.T) {
 					uses = uses || s.serviceForClient(int(e.client), k) == e.object/s.numbersPerService
 				}
 				if !ok || s.due[i] < at || !uses {
-					t.Fatalf("client %d reads instance %d", e.client, e.object)
+					t.Fatalf("client %d looks up instance %d, which is not registered yet or belongs to a service that the client does not use", e.client, e.object)
 				}
 			}
 		}
@@ -128,7 +128,7 @@ func TestRefusesImpossibleSettings(t *testing.T) {
 		}
 		for want, changes := range cases {
 			if got, why := a.Check(settings(a, changes)); got != want || (why != "") != (want != "") {
-				t.Errorf("%v: %s, %s", changes, got, why)
+				t.Errorf("settings %v: Check returned the key %s and the reason %s", changes, got, why)
 			}
 		}
 	}

@@ -138,7 +138,7 @@ func TestRecordsInitialInstances(t *testing.T) {
 		seen[o.Key] = true
 	}
 	if len(seen) != catalogKeys*r.schedule.initial() {
-		t.Errorf("%d initial keys", len(seen))
+		t.Errorf("%d initial keys are recorded", len(seen))
 	}
 }
 

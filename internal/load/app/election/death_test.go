@@ -86,27 +86,27 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 		first, dies := int(s.offices[0].leader), s.deaths.pendingDue
 		s.runUntil(dies - 1)
 		if !s.isLeader(first) || dies == 0 {
-			t.Fatalf("before %d the leader is %d, want %d", dies, s.offices[0].leader, first)
+			t.Fatalf("just before its death at %d, the leader is %d, want %d", dies, s.offices[0].leader, first)
 		}
 		before := append([]uint64(nil), spannedBy(s)...)
 		s.runUntil(dies)
 		o := &s.offices[0]
 		if o.leader != none || int(o.deadLeader) != first || o.sessionAliveUntil <= dies || o.sessionAliveUntil > dies+int64(ttl) || s.offices[2].leader == none {
-			t.Fatalf("at %d: %+v, and %+v", dies, o, s.offices[2])
+			t.Fatalf("after the death at %d, office 0 is %+v and office 2 is %+v", dies, o, s.offices[2])
 		}
 		s.HandleWatchEvent(&store.Event{Type: store.WatchChange, Watcher: uint32(first)})
 		s.ConnectionLost(first)
 		s.SessionExpired(first)
 		ends := max(s.offices[0].sessionAliveUntil, s.offices[1].sessionAliveUntil) + int64(time.Second)
 		if made := s.runUntil(ends); made[first] > 0 || slices.Max(made) == 0 {
-			t.Errorf("the dead leader has made %d calls, of %v", made[first], made)
+			t.Errorf("the dead leader made %d calls; the calls by candidate are %v", made[first], made)
 		}
 		s.end(0)
 		s.end(1)
 		s.runUntil(ends + int64(time.Millisecond))
 		next := int(o.leader)
 		if next == none || next == first || s.wrongResponses > 0 {
-			t.Fatalf("%d leads next, with %d wrong answers", next, s.wrongResponses)
+			t.Fatalf("after the failover, candidate %d leads, and %d responses were wrong", next, s.wrongResponses)
 		}
 		for _, span := range []struct {
 			name     string
@@ -133,20 +133,20 @@ func TestDeadLeaderIsReplaced(t *testing.T) {
 		}
 		back := ends + int64(ReturnDelay)
 		if made := s.runUntil(back - int64(time.Millisecond)); made[first] > 0 {
-			t.Errorf("the dead leader has made %d calls before its return", made[first])
+			t.Errorf("the dead leader made %d calls before its return", made[first])
 		}
 		own := append([]int64(nil), s.leases...)
 		if s.leases != nil {
 			s.leases[first] = 0 // the lease has ended by then
 		}
 		if made := s.runUntil(back + int64(time.Second)); made[first] == 0 || s.isLeader(first) || s.candidates[first].dead {
-			t.Errorf("after its return it has made %d calls, state %+v", made[first], s.candidates[first])
+			t.Errorf("after its return, the dead leader made %d calls, and its state is %+v", made[first], s.candidates[first])
 		}
 		if s.leases != nil && s.leases[first] == 0 {
-			t.Errorf("its leases are %v, were %v", s.leases, own)
+			t.Errorf("after the leader's return, the leases are %v; before, they were %v", s.leases, own)
 		}
 		if again := spannedBy(s); !slices.Equal(again, took) {
-			t.Errorf("its return is counted as a part of a failover: %v, want %v", again, took)
+			t.Errorf("the calls of the leader's return are counted as failover calls: %v, want %v", again, took)
 		}
 	})
 }
@@ -195,7 +195,7 @@ func TestLeaderBeforeADeadLeadersExpiryIsWrong(t *testing.T) {
 			}
 			wrong := s.becomeLeader(c, 1<<40)
 			if (wrong != nil) != early || early && string(wrong) != string(deadSessionAliveText) {
-				t.Errorf("early: %v, and wrong is %q", early, wrong)
+				t.Errorf("early %v: becomeLeader returned %q", early, wrong)
 			}
 		}
 	})
@@ -228,11 +228,11 @@ func TestSessionOnACutOffMemberMayEndEarly(t *testing.T) {
 			timed--
 		}
 		if (wrong == nil) != (test.doubted || test.ended) || s.deaths.noLeaderAfterExpiry.Due != timed {
-			t.Errorf("%+v: wrong is %q, %d are counted from the session's end", test, wrong, s.deaths.noLeaderAfterExpiry.Due)
+			t.Errorf("%+v: becomeLeader returned %q, and %d vacancies are counted from the session's end", test, wrong, s.deaths.noLeaderAfterExpiry.Due)
 		}
 		s.countVacancy(c, s.Script.now)
 		if s.deaths.failover.Outcomes[kv.OK] != 1 || s.deaths.noLeaderAfterExpiry.Outcomes[kv.OK] != timed-1 {
-			t.Errorf("%+v: %d failovers have ended, %d counted from the session's end", test, s.deaths.failover.Outcomes[kv.OK], s.deaths.noLeaderAfterExpiry.Outcomes[kv.OK])
+			t.Errorf("%+v: %d failovers have ended, and %d vacancies that are counted from the session's end", test, s.deaths.failover.Outcomes[kv.OK], s.deaths.noLeaderAfterExpiry.Outcomes[kv.OK])
 		}
 	}
 }
@@ -265,13 +265,13 @@ func TestShortSessionMayExpireUnnoticed(t *testing.T) {
 			}
 			wrong := s.becomeLeader((int(first)+1)%s.Candidates, 1<<40)
 			if string(wrong) != string(test.wrong) || (wrong == nil) != (test.wrong == nil) {
-				t.Errorf("lives %v, dead %v, longer than since the last write %v: wrong is %q, want %q", test.lives, test.dead, test.behind, wrong, test.wrong)
+				t.Errorf("session timeout %v, dead %v, last write too long ago %v: becomeLeader returned %q, want %q", test.lives, test.dead, test.behind, wrong, test.wrong)
 			}
 			if timed := s.deaths.noLeaderAfterExpiry.Due; test.dead && (timed == 1) != (wrong == nil) {
-				t.Errorf("lives %v, longer than since the last write %v: %d are counted from the session's end", test.lives, test.behind, timed)
+				t.Errorf("session timeout %v, last write too long ago %v: %d vacancies are counted from the session's end", test.lives, test.behind, timed)
 			}
 			if looks := s.candidates[first].busy; looks != (wrong == nil && !test.dead) {
-				t.Errorf("lives %v, dead %v, longer than since the last write %v: it looks: %v", test.lives, test.dead, test.behind, looks)
+				t.Errorf("session timeout %v, dead %v, last write too long ago %v: the first leader makes a Look: %v", test.lives, test.dead, test.behind, looks)
 			}
 		}
 	}
@@ -291,11 +291,11 @@ func TestLeaderDiesWithARenewalInFlight(t *testing.T) {
 	o, other := &s.offices[0], &s.offices[1]
 	s.Check(kv.KeepAlive, encodeReference(first, plannedRenewal), &store.Event{})
 	if want := o.vacantSince - 1 + int64(ttl); o.sessionAliveUntil != want {
-		t.Errorf("its lease lives until %d, want %d", o.sessionAliveUntil, want)
+		t.Errorf("the first dead leader's lease lives until %d, want %d", o.sessionAliveUntil, want)
 	}
 	s.OperationEnded(s.newNumber(int(other.deadLeader), plannedRenewal), kv.BadRequest, 1, 1)
 	if other.sessionAliveUntil != 0 || s.deaths.noLeaderAfterExpiry.Due != 1 {
-		t.Errorf("the lease that is gone lives until %d, %d are counted from the session's end", other.sessionAliveUntil, s.deaths.noLeaderAfterExpiry.Due)
+		t.Errorf("the expired lease lives until %d, want 0; %d vacancies are counted from the session's end, want 1", other.sessionAliveUntil, s.deaths.noLeaderAfterExpiry.Due)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestDeathWaitsForTheCallInFlight(t *testing.T) {
 	s.runUntil(s.now + 1)
 	for i, who := range []int{first, int(second)} {
 		if o := &s.offices[i]; !o.leaderDied || int(o.deadLeader) != who || o.lossDue != due || o.vacantSince < due+int64(time.Second) {
-			t.Errorf("%d: %+v", i, o)
+			t.Errorf("office %d is %+v", i, o)
 		}
 	}
 }
@@ -366,7 +366,7 @@ func TestShorterGrantedTimeoutAppliesToAllSessions(t *testing.T) {
 	had := s.aliveUntil[first]
 	s.Check(kv.KeepAlive, encodeReference(first+1, plannedRenewal), &store.Event{Count: 4})
 	if want := had - 6e9; had == 0 || s.aliveUntil[first] != want || s.sessionTTL != 4e9 {
-		t.Errorf("the session lives until %d, was %d, want %d; the timeout is %d", s.aliveUntil[first], had, want, s.sessionTTL)
+		t.Errorf("the session lives until %d, before until %d, want until %d; the timeout is %d", s.aliveUntil[first], had, want, s.sessionTTL)
 	}
 }
 

@@ -37,12 +37,12 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 				case e.Call == Stand:
 					stood[e.Index]++
 				case line.Due[i] < int64(firstResignation) || int(e.Index) >= c.Offices:
-					t.Fatalf("%v: %+v at %d", of, e, line.Due[i])
+					t.Fatalf("%v: the call %+v must not be due at %d", of, e, line.Due[i])
 				}
 			}
 			for i, n := range stood {
 				if n != 1 {
-					t.Fatalf("%v: candidate %d stands %d times at first", of, i, n)
+					t.Fatalf("%v: candidate %d stands %d times at the start, want 1", of, i, n)
 				}
 			}
 		}
@@ -69,7 +69,7 @@ func TestWaysNameTheirCalls(t *testing.T) {
 	}
 	for _, name := range []string{"", "c000001", "c00001-00000000", "d000001-00000000", "c00000x-00000000", "c000001-0000000x", "c000001 00000000"} {
 		if _, _, ok := ParseCandidate([]byte(name)); ok {
-			t.Errorf("%q is a candidate", name)
+			t.Errorf("%q is accepted as a candidate", name)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestRefusesImpossibleSettings(t *testing.T) {
 	} {
 		for _, of := range of {
 			if got, why := (Application{}).Check(settings(of)); got != want || (why != "") != (want != "") {
-				t.Errorf("%v: %s, %s", of, got, why)
+				t.Errorf("settings %v: Check returned the key %s and the reason %s", of, got, why)
 			}
 		}
 	}

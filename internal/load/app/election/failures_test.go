@@ -32,7 +32,7 @@ func (s *scripted) expectCall(c int, want Call) (n, ref uint64) {
 	s.now = max(s.now, s.NextPrompt())
 	n, _, ok := s.Prompt(s.now)
 	if !ok || s.candidateOf(n) != c || s.callOf(n) != want {
-		s.t.Fatalf("operation %x of %d follows, want call %d of %d", n, s.candidateOf(n), want, c)
+		s.t.Fatalf("the next operation is %x of candidate %d, want call %d of candidate %d", n, s.candidateOf(n), want, c)
 	}
 	return n, s.Fill(measure.Measured, n, 0, &s.op)
 }
@@ -41,7 +41,7 @@ func (s *scripted) expectCall(c int, want Call) (n, ref uint64) {
 func (s *scripted) expectNoCall() {
 	s.t.Helper()
 	if n, _, ok := s.Prompt(max(s.now, s.NextPrompt())); ok {
-		s.t.Fatalf("operation %x follows: call %d of %d", n, s.callOf(n), s.candidateOf(n))
+		s.t.Fatalf("the next operation is %x, call %d of candidate %d; want none", n, s.callOf(n), s.candidateOf(n))
 	}
 }
 
@@ -65,7 +65,7 @@ func TestResignationAfterALostConnectionDeletesNothing(t *testing.T) {
 		}
 		s.Fill(measure.Measured, n, 0, &s.op)
 		if s.op.Call.Parts[0].Action != call.Read {
-			t.Errorf("%+v is sent", s.op.Call)
+			t.Errorf("the call %+v is sent, want a read", s.op.Call)
 		}
 		if got := s.handover.Outcomes[kv.OK]; (got == 1) != filled || !filled && (!o.planned || o.lossDue != s.schedule.Due[n]) {
 			t.Errorf("new leader: %v; %d handovers have ended, office %+v", filled, got, o)
@@ -83,7 +83,7 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 		s.loseLease(c)
 		_, ref := s.expectCall(c, Renew)
 		if s.op.Call.Parts[0].Action != call.Grant {
-			t.Errorf("%+v is sent", s.op.Call)
+			t.Errorf("the call %+v is sent, want a grant", s.op.Call)
 		}
 		s.Check(s.op.Kind, ref, &store.Event{Count: 70})
 		n, _, _ := s.Prompt(s.now)
@@ -104,7 +104,7 @@ func TestCandidatesRequestALeaseFirst(t *testing.T) {
 	ref := s.Fill(measure.Measured, 0, 0, &s.op)
 	s.Check(s.op.Kind, ref, &store.Event{Count: 70})
 	if s.expectCall(c, Stand); s.op.Call.Parts[1].Lease != 70 {
-		t.Errorf("%+v is sent at first", s.op.Call)
+		t.Errorf("the first call is %+v, want lease 70", s.op.Call)
 	}
 }
 
@@ -136,16 +136,16 @@ func TestCandidateRenewsItsOwnLeaseFirst(t *testing.T) {
 		ev := store.Event{StoreRevision: 1 << 40}
 		o := s.Check(kv.CAS, encodeReference(c, Stand), &ev)
 		if (o == kv.WrongResponse) != test.wrong {
-			t.Errorf("%+v: %v", test, o)
+			t.Errorf("%+v: the outcome is %v", test, o)
 		}
 		if s.candidates[c].queued && s.candidates[c].call == Renew != (test.first == Renew) {
-			t.Errorf("%+v: call %d follows", test, s.candidates[c].call)
+			t.Errorf("%+v: the next call is %d", test, s.candidates[c].call)
 		}
 		if led := s.isLeader(c); led != (test.first != Renew) {
-			t.Errorf("%+v: it leads: %v", test, led)
+			t.Errorf("%+v: the candidate leads: %v", test, led)
 		}
 		if of := &s.offices[0]; of.vacant != (test.leaders == at-1 && test.own == at) || of.vacant && of.vacantSince != at-1 {
-			t.Errorf("%+v: vacant: %v, since %d", test, of.vacant, of.vacantSince)
+			t.Errorf("%+v: the office is vacant: %v, since %d", test, of.vacant, of.vacantSince)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestCandidateMakesOneCallAtATime(t *testing.T) {
 	s.setNextCall(c, Look, false)
 	n, ref := s.expectCall(c, Look)
 	if o := s.Check(kv.Range, ref, &store.Event{Key: []byte("p/e000000/xyz")}); o != kv.WrongResponse {
-		t.Fatalf("a strange key is %v", o)
+		t.Fatalf("a reply with a foreign key is judged %v", o)
 	}
 	s.OperationFailed(n)
 	s.OperationEnded(n, kv.WrongResponse, 1, 1)
@@ -190,7 +190,7 @@ func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 			s.Check(s.op.Kind, ref, &store.Event{Value: name})
 		}
 		if s.isLeader(c) {
-			t.Errorf("way %d: it leads", way)
+			t.Errorf("way %d: the candidate leads with the node of an earlier run", way)
 		}
 	}
 	s, _ := standing(t, Application{Queue: true}, 0)
@@ -209,7 +209,7 @@ func TestNodeOfAnEarlierRunIsNotTheCandidates(t *testing.T) {
 	s.Check(s.op.Kind, ref, &store.Event{})
 	s.expectCall(c, Await)
 	if want := string(AppendCandidate([]byte("p/e000000/"), c, s.source.run+1)) + latchInfix + "0000000002"; string(s.op.Call.Parts[0].Key) != want {
-		t.Errorf("it waits for %s, want %s", s.op.Call.Parts[0].Key, want)
+		t.Errorf("the candidate waits for %s, want %s", s.op.Call.Parts[0].Key, want)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestCallsOnAMissingOfficePause(t *testing.T) {
 			s.Check(s.op.Kind, ref, &ev)
 		}
 		if asked < 10 || asked > 25 {
-			t.Errorf("%+v: %d calls in 10 s", app, asked)
+			t.Errorf("%+v: the candidate made %d calls in 10 s, want 10 to 25", app, asked)
 		}
 	}
 }
@@ -273,7 +273,7 @@ func TestLeaderLosesItsConnection(t *testing.T) {
 		c := int(s.offices[0].leader)
 		s.ConnectionLost(c)
 		if s.isLeader(c) != leads {
-			t.Errorf("way %d: it leads: %v", way, s.isLeader(c))
+			t.Errorf("way %d: the candidate leads: %v", way, s.isLeader(c))
 		}
 		if leads {
 			s.expectNoCall()
@@ -281,7 +281,7 @@ func TestLeaderLosesItsConnection(t *testing.T) {
 		if s.way.WatchesSeparately {
 			s.ConnectionLost(s.CandidateCount() + c)
 			if s.isLeader(c) {
-				t.Error("it leads without its watch")
+				t.Error("the candidate leads without its watch")
 			}
 			s.expectCall(c, Look)
 		}
@@ -324,13 +324,13 @@ func TestLeaseLivesSinceTheOldestRenewal(t *testing.T) {
 	for range 2 {
 		s.Check(kv.KeepAlive, encodeReference(3, plannedRenewal), &store.Event{})
 		if got := s.aliveUntil[3] - int64(s.way.DefaultTTL); got != 1000 {
-			t.Errorf("it lives since %d", got)
+			t.Errorf("the session's timeout is counted from %d, want 1000", got)
 		}
 	}
 	renew(3000)
 	s.Check(kv.KeepAlive, encodeReference(3, plannedRenewal), &store.Event{})
 	if got := s.aliveUntil[3] - int64(s.way.DefaultTTL); got != 3000 {
-		t.Errorf("it lives since %d", got)
+		t.Errorf("the session's timeout is counted from %d, want 3000", got)
 	}
 }
 
@@ -352,20 +352,20 @@ func TestRepeatsAResignationThatWasNotSent(t *testing.T) {
 			if s.recipe.retryCall(s.Script, c, Resign) != Resign {
 				s.expectCall(c, Stand)
 				if s.candidates[c].resignationDue != 0 || !s.isLeader(c) {
-					t.Errorf("it stands, state %+v", s.candidates[c])
+					t.Errorf("the candidate's state is %+v, want a leader without a pending resignation", s.candidates[c])
 				}
 				continue
 			}
 			s.expectCall(c, Resign)
 			if s.isLeader(c) || !o.planned || o.lossDue != s.schedule.Due[n] || s.candidates[c].resignationDue != 0 {
-				t.Errorf("way %d of %+v: %+v", way, app, o)
+				t.Errorf("way %d of %+v: the office is %+v", way, app, o)
 			}
 			had := s.handover.Outcomes[kv.OK]
 			other := c/s.Candidates*s.Candidates + (c+1)%s.Candidates
 			s.becomeLeader(other, 1<<40)
 			s.countVacancy(other, s.now+5000)
 			if want := s.now + 5000 - s.schedule.Due[n]; s.handover.Outcomes[kv.OK] != had+1 || s.handover.Response.Max() < want {
-				t.Errorf("way %d of %+v: a handover took %d at most, want %d", way, app, s.handover.Response.Max(), want)
+				t.Errorf("way %d of %+v: the longest handover took %d, want %d", way, app, s.handover.Response.Max(), want)
 			}
 		}
 	}
@@ -392,6 +392,6 @@ func TestLostLeaseCompletesADueResignation(t *testing.T) {
 	s.becomeLeader(other, 1<<40)
 	s.countVacancy(other, s.now+5000)
 	if s.handover.Outcomes[kv.OK] != had+1 {
-		t.Errorf("%d handovers have ended, had %d", s.handover.Outcomes[kv.OK], had)
+		t.Errorf("%d handovers have ended, want one more than %d", s.handover.Outcomes[kv.OK], had)
 	}
 }

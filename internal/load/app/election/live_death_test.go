@@ -110,7 +110,7 @@ func row(t *testing.T, res *load.Result, name string) *measure.Calls {
 	t.Helper()
 	i := slices.IndexFunc(res.Calls, func(c measure.Calls) bool { return c.Name == name })
 	if i < 0 {
-		t.Fatalf("no row %q", name)
+		t.Fatalf("the result has no row %q", name)
 	}
 	return &res.Calls[i]
 }
@@ -124,7 +124,7 @@ func checkFailovers(t *testing.T, res *load.Result, least time.Duration, stand s
 	m := res.Measured
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		if m.Outcomes[o] > 0 {
-			t.Errorf("%d calls ended in %v: %s", m.Outcomes[o], o, m.ErrorTexts[o])
+			t.Errorf("%d calls ended with the outcome %v: %s", m.Outcomes[o], o, m.ErrorTexts[o])
 		}
 	}
 	want := uint64(mortal()["failovers"])
@@ -141,13 +141,13 @@ func checkFailovers(t *testing.T, res *load.Result, least time.Duration, stand s
 	}
 	first := want + uint64(mortal()["elections"]*mortal()["candidates"])
 	if c := row(t, res, stand); c.Done()-c.HandoverCalls-c.FailoverCalls < first {
-		t.Errorf("%d calls %q, of which %d and %d belong to handovers and failovers, leave fewer than %d of new candidates", c.Done(), stand, c.HandoverCalls, c.FailoverCalls, first)
+		t.Errorf("%d calls %q were done, %d of them in handovers and %d in failovers; want at least %d others, by new candidates", c.Done(), stand, c.HandoverCalls, c.FailoverCalls, first)
 	}
 	spans := uint64(0)
 	for _, c := range res.Calls {
 		spans += c.FailoverCalls
 	}
 	if spans == 0 {
-		t.Error("failovers have no calls")
+		t.Error("no calls were counted for failovers")
 	}
 }

@@ -162,7 +162,7 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 	of := func(name string) *measure.Calls {
 		i := slices.IndexFunc(res.Calls, func(c measure.Calls) bool { return c.Name == name })
 		if i < 0 {
-			t.Fatalf("no row %q", name)
+			t.Fatalf("the result has no row %q", name)
 		}
 		return &res.Calls[i]
 	}

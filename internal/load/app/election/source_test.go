@@ -226,7 +226,7 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 	}
 	handovers := s.handover.Outcomes[kv.OK] - had
 	if handovers < 20 || s.wrongResponses > 0 {
-		t.Errorf("%+v, way %d: %d handovers, and %d wrong answers", app, way, handovers, s.wrongResponses)
+		t.Errorf("%+v, way %d: %d handovers, and %d wrong responses", app, way, handovers, s.wrongResponses)
 	}
 	for call, want := range s.way.CallsPerHandover(float64(s.Candidates)) {
 		if got := s.calls[call].HandoverCalls - spanned[call]; Call(call) != Renew && float64(got) != want*float64(handovers) {
@@ -297,12 +297,12 @@ func TestFailedCallsAreRepeated(t *testing.T) {
 		s.OperationFailed(n)
 		s.OperationEnded(n, kv.TimedOut, 1000, 900)
 		if next, _, ok := s.Prompt(s.now); ok {
-			t.Errorf("operation %x is prompted at once", next)
+			t.Errorf("operation %x is prompted immediately", next)
 		}
 		s.now = s.NextPrompt()
 		next, due, ok := s.Prompt(s.now)
 		if !ok || due != s.now || s.candidateOf(next) != c || s.callOf(next) != want {
-			t.Errorf("operation %x of %d is prompted at %d, due %d", next, c, s.now, due)
+			t.Errorf("operation %x of candidate %d is prompted at %d, and is due at %d", next, c, s.now, due)
 		}
 	}
 }
@@ -337,7 +337,7 @@ func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 		s.aliveUntil[c] = int64(s.way.DefaultTTL)
 	}
 	if wrong := s.becomeLeader((first+1)%s.Candidates, 1<<40); string(wrong) != string(twoLeadersText) {
-		t.Errorf("while the leader's lease lives: %q", wrong)
+		t.Errorf("while the leader's lease is valid: %q", wrong)
 	}
 	s.offices[0].leader, s.Script.now = int32(first), s.aliveUntil[first]+1
 	s.aliveUntil[(first+1)%s.Candidates] = s.Script.now // the candidate has renewed its own lease
@@ -348,7 +348,7 @@ func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 	s.OperationEnded(s.newNumber(c, plannedRenewal), kv.BadRequest, 1000, 900)
 	n, _, ok := s.Prompt(s.now)
 	if !ok || s.candidateOf(n) != c || s.callOf(n) != Renew {
-		t.Fatalf("operation %x follows", n)
+		t.Fatalf("the next operation is %x", n)
 	}
 	var op store.Op
 	ref := s.Fill(measure.Measured, n, 0, &op)
@@ -356,10 +356,10 @@ func TestCandidateReplacesALeaseThatIsGone(t *testing.T) {
 		t.Errorf("%+v is sent", op.Call)
 	}
 	if o := s.Check(op.Kind, ref, &store.Event{Count: 77}); o != kv.OK || s.leases[c] != 77 {
-		t.Errorf("%v, and it has the lease %d", o, s.leases[c])
+		t.Errorf("the outcome is %v, and the candidate's lease is %d, want 77", o, s.leases[c])
 	}
 	if n, _, ok = s.Prompt(s.now); !ok || s.candidateOf(n) != c || s.callOf(n) != Stand {
-		t.Errorf("operation %x follows", n)
+		t.Errorf("the next operation is %x", n)
 	}
 }
 
@@ -373,12 +373,12 @@ func TestSessionsHaveNoHealthCheck(t *testing.T) {
 		before, n := s.FirstPreload()
 		before.Fill(measure.Measured, n-1, 0, &op)
 		if p := op.Call.Parts[0]; p.Action != call.Grant || p.Flags != want {
-			t.Errorf("way %d: before the load it requests %+v", way, p)
+			t.Errorf("way %d: before the load, the source requests %+v", way, p)
 		}
 		s.leases[of] = 0
 		s.setRenewCall(of, &op)
 		if p := s.call.Parts[0]; p.Action != call.Grant || p.Flags != want {
-			t.Errorf("way %d: in the load it requests %+v", way, p)
+			t.Errorf("way %d: in the load, the source requests %+v", way, p)
 		}
 	}
 }

@@ -70,20 +70,20 @@ func TestRecordsARaceForANode(t *testing.T) {
 	r.c.WatchEvent(of, &store.Event{Type: store.WatchChange, Watcher: of, Key: []byte("/x"), Revision: 90, StoreRevision: 90}, 0, 0, 300)
 	storetest.CheckOps(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.KeyChanged, Key: 1, ModRevision: 90, Revision: 90, Invoked: 300, Done: 300})
 	if got := r.ended(of, Renew, callState{}, store.Event{StoreRevision: 95}); len(got) > 0 {
-		t.Errorf("recorded of a watch after its event: %+v", got)
+		t.Errorf("records of a watch after its event: %+v", got)
 	}
 	// The response to the candidate's own write does not show that the watch has delivered the
 	// event for this write.
 	r.ended(of, Await, callState{}, store.Event{StoreRevision: 96, ModRevision: 65, Value: r.name(5)})
 	if got := r.ended(of, Stand, callState{}, store.Event{StoreRevision: 99}); len(got) != 2 || got[1].Watch != history.ProgressReached || got[1].ModRevision != 98 {
-		t.Errorf("recorded of a write: %+v", got)
+		t.Errorf("records of a write: %+v", got)
 	}
 	r.ConnectionLost(of)
 	if got := r.ended(of, Stand, callState{}, store.Event{StoreRevision: 99}); len(got) != 1 {
-		t.Errorf("recorded after the loss of the connection: %+v", got)
+		t.Errorf("records after the loss of the connection: %+v", got)
 	}
 	if got := r.c.identity([]byte("damaged")); got != foreignValue {
-		t.Errorf("a damaged value is %d", got)
+		t.Errorf("the identity of a damaged value is %d", got)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestRecordsSessionEnds(t *testing.T) {
 		r.ConnectionLost(of)
 		got := r.ended(of, Await, callState{}, store.Event{StoreRevision: 70, ModRevision: 65, Value: AppendCandidate(nil, of, r.source.run+1)})
 		if len(got) != 3-i || got[1-i].Read != foreignValue || got[0].Indefinite() != (i == 0) {
-			t.Errorf("recorded of an earlier run's node: %+v", got)
+			t.Errorf("records of the node of an earlier run: %+v", got)
 		}
 	}
 }
@@ -178,26 +178,26 @@ func TestRecordsAQueueOfNodes(t *testing.T) {
 	second.Key, second.Read, second.ContinuesPrevious = key(8), history.Absent, true
 	storetest.CheckOps(t, "a list without one", list(7, 9), part, second)
 	if got := r.ended(5, Stand, callState{}, store.Event{Outcome: kv.TimedOut}); len(got) > 0 {
-		t.Errorf("recorded of a node without a number: %+v", got)
+		t.Errorf("records of a node without a number: %+v", got)
 	}
 	got := list(5, 12, 7, 9, of, 8)
 	if len(got) != 5 || got[0].Kind != kv.CAS || !got[0].Indefinite() || got[0].Key != key(12) || got[0].Written != valueOf(5, 1) || !got[1].Indefinite() || got[1].Kind != kv.Delete {
-		t.Errorf("recorded of an unknown node: %+v", got)
+		t.Errorf("records of an unknown node: %+v", got)
 	}
 	if got = list(5, 12, 7, 9, of, 8); len(got) != 3 {
-		t.Errorf("recorded again: %+v", got)
+		t.Errorf("records of the second list: %+v", got)
 	}
 	// The list contained the node before the call that created the node timed out.
 	list(4, 13, 7, 9, of, 8)
 	if got = r.ended(4, Stand, callState{}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Key != key(13) {
-		t.Errorf("recorded of a node that was listed before: %+v", got)
+		t.Errorf("records of a node that was listed before: %+v", got)
 	}
 	// If an outdated list does not contain a candidate's node, the candidate creates a second node.
 	// Both nodes are deleted when the session ends.
 	r.ended(of, Stand, callState{}, store.Event{StoreRevision: 80, Key: made(of, 20)})
 	r.c.KeyMayBeDeleted(encodeReference(of, Stand), of, 100, 500)
 	if got = r.to.Since(); len(got) != 2 || got[0].Key != key(8) || got[1].Key != key(20) {
-		t.Errorf("recorded of two nodes: %+v", got)
+		t.Errorf("records of two nodes: %+v", got)
 	}
 	r.c.KeyMayBeDeleted(encodeReference(of, Stand), of, 100, 600)
 	for made, order := range map[int64]uint64{50: 8, 80: 20} {
@@ -224,7 +224,7 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 		history.Op{Kind: kv.Watch, Watch: history.WatchStarted, Key: 5, Written: 1, ModRevision: 60, Revision: 61})
 	r.c.WatchEvent(of, &store.Event{Type: store.WatchChange, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, StoreRevision: 90}, 0, 0, 300)
 	if got := r.to.Since(); len(got) != 1 || got[0].Outcome != kv.WrongResponse {
-		t.Errorf("recorded of another key's event: %+v", got)
+		t.Errorf("records of the event of another key: %+v", got)
 	}
 	gone := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: of}
 	alive := history.Op{Kind: kv.KeepAlive, Session: of, Written: lease, ModRevision: 60, Revision: 70}
@@ -243,12 +243,12 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, ModRevision: r.sessionTTL / 1e9, Revision: 80}
 	storetest.CheckOps(t, "granted", r.endedAt(of, Renew, callState{}, store.Event{StoreRevision: 80, Count: 77}, until+6, until+7), timed(nothing, until+6, until+7), timed(granted, until+6, until+7))
 	if got := r.ended(of, Stand, callState{lease: 77}, store.Event{StoreRevision: 82}); len(got) != 1 || got[0].Key != uint64(r.CandidateCount()) {
-		t.Errorf("recorded of another lease: %+v", got)
+		t.Errorf("records of another lease: %+v", got)
 	}
 	r.c.LoadEnded(until + 9)
 	gone.Key, gone.Invoked, gone.Done = uint64(r.CandidateCount()), until+9, until+9
 	if got := r.to.Since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
-		t.Errorf("recorded at the end: %+v", got)
+		t.Errorf("records at the end: %+v", got)
 	}
 	// If a lease was requested before the previous lease was found to have ended, the response does
 	// not show that the previous key was deleted.
@@ -256,7 +256,7 @@ func TestRecordsElectionsByLeases(t *testing.T) {
 	r.endedAt(5, Renew, callState{lease: of}, store.Event{StoreRevision: 84, Outcome: kv.BadRequest}, 100, 200)
 	r.leases[5] = 78
 	if got := r.endedAt(5, Renew, callState{}, store.Event{StoreRevision: 85, Count: 78}, 199, 201); len(got) != 1 {
-		t.Errorf("recorded of a lease requested before the previous one was found gone: %+v", got)
+		t.Errorf("records of a lease requested before the previous one was found gone: %+v", got)
 	}
 	removed := history.Op{Kind: kv.Delete, Session: of, Key: of, Revision: 90, Expected: 45}
 	storetest.CheckOps(t, "resigned", r.endedAt(of, Resign, callState{lease: lease, ownNumber: 45}, store.Event{StoreRevision: 90}, until+10, until+11), timed(removed, until+10, until+11))
@@ -279,7 +279,7 @@ func TestRecordsHolds(t *testing.T) {
 	got := stand(of, 50)
 	storetest.CheckOps(t, "leads", got[1:], grant)
 	if got = stand(of, 50); len(got) != 1 {
-		t.Errorf("it leads already: %+v", got)
+		t.Errorf("records of a leader that stands again: %+v", got)
 	}
 	r.replacedLeader = of
 	got = stand(7, 60)
@@ -288,7 +288,7 @@ func TestRecordsHolds(t *testing.T) {
 	storetest.CheckOps(t, "another leads", got[1:],
 		history.Op{Kind: kv.KeepAlive, LockChange: history.Granted, Session: 7, Key: 1, Written: 8, ModRevision: 60}, timed(freed, 201, 201))
 	if got = r.ended(7, Resign, callState{lease: 8, ownNumber: 60}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].LockChange != history.Released || got[0].ModRevision != 60 {
-		t.Errorf("recorded of a resignation without a response: %+v", got)
+		t.Errorf("records of a resignation without a response: %+v", got)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestRecordsSessionLocks(t *testing.T) {
 	// A release without a response may end a later hold.
 	r.ended(of, Resign, callState{nameNumber: 5}, store.Event{Outcome: kv.TimedOut})
 	if got := r.ended(of, Look, callState{}, held); len(got) != 1 {
-		t.Errorf("recorded of a hold that may end: %+v", got)
+		t.Errorf("records of a hold that may end: %+v", got)
 	}
 	r.ended(of, Await, callState{}, store.Event{})
 	key := r.AppendKey(nil, 1)
@@ -327,7 +327,7 @@ func TestRecordsSessionLocks(t *testing.T) {
 		return r.to.Since()
 	}
 	if got := tellIt(nil); len(got) > 0 {
-		t.Errorf("recorded of a lock without a holder: %+v", got)
+		t.Errorf("records of a lock without a holder: %+v", got)
 	}
 	storetest.CheckOps(t, "told", tellIt(held.PreviousValue), history.Op{Kind: kv.Watch, Watch: history.KeyChanged, Key: 1, ModRevision: 60, Read: valueOf(of, 6), Invoked: 300, Done: 300})
 }
@@ -337,7 +337,7 @@ func TestKeepsTheRunNumber(t *testing.T) {
 	r := record(t, Application{}, 0)
 	kept := r.PreloadResults()
 	if got := kept[len(kept)-1]; got != int64(r.source.run) {
-		t.Errorf("the script keeps %d", got)
+		t.Errorf("the script keeps the run number %d", got)
 	}
 }
 
@@ -346,7 +346,7 @@ func TestKeepsTheRunNumber(t *testing.T) {
 func TestReadsAQueueOfNodesBack(t *testing.T) {
 	r := record(t, Application{Queue: true}, 0)
 	if got := r.Keys(); got != uint64(r.Offices) {
-		t.Fatalf("%d lists of %d offices", got, r.Offices)
+		t.Fatalf("Keys returned %d, want one list for each of %d offices", got, r.Offices)
 	}
 	name := func(c int, run uint32, order int64) []byte {
 		r.setNodeKey(c, run, order)
@@ -356,7 +356,7 @@ func TestReadsAQueueOfNodesBack(t *testing.T) {
 	for tag, list := range [][][]byte{{name(of, r.source.run, 8), name(5, r.source.run+1, 9), name(7, r.source.run, 12)}, {name(1, r.source.run+1, 3)}, {}} {
 		r.MakeRead(uint64(1-min(tag, 1)), &op)
 		if tag == 0 && string(op.Call.Parts[0].Key) != "p/e000001/" || op.Range.Keys.Begin(uint32(tag)) {
-			t.Fatalf("it is listed by %+v", op.Call)
+			t.Fatalf("the nodes of an office are listed by %+v", op.Call)
 		}
 		for i := range list {
 			op.Range.Keys.Add(uint32(tag), list[i], nil, 0)

@@ -76,7 +76,7 @@ func TestContract(t *testing.T) {
 		`Watch +│ /registry/\{resource\}/`, `masterleases`, `events`, `--- PASS: TestInterfaceUse/traces.json`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {
-			t.Errorf("etcd's test has not seen %s", want)
+			t.Errorf("the output of etcd's test does not match %s", want)
 		}
 	}
 }

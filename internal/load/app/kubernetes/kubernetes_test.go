@@ -105,12 +105,12 @@ func TestEventsShareLeases(t *testing.T) {
 			switch e.Call {
 			case GrantLease:
 				if since > math.MinInt64 && s.Due[i]-since < int64(leaseReuse) && with < leaseObjects {
-					t.Fatalf("at %v another lease is granted after %d events and %v", churn, with, time.Duration(s.Due[i]-since))
+					t.Fatalf("churn %v: another lease is granted after %d events and %v", churn, with, time.Duration(s.Due[i]-since))
 				}
 				since, with = s.Due[i], 0
 			case CreateEvent:
 				if with++; with > leaseObjects || s.Due[i]-since > int64(leaseReuse) {
-					t.Fatalf("at %v a lease has %d events after %v", churn, with, time.Duration(s.Due[i]-since))
+					t.Fatalf("churn %v: a lease has %d events after %v", churn, with, time.Duration(s.Due[i]-since))
 				}
 			}
 		}
@@ -149,7 +149,7 @@ func TestKeys(t *testing.T) {
 		}
 		_, ok := other.Number(r, key)
 		if there := place < s.Before[r]; ok != there {
-			t.Fatalf("another load reads %s: %v", key, ok)
+			t.Fatalf("a different load can parse the key %s: %v", key, ok)
 		}
 		if r == Pods {
 			if bytes.Compare(before, key) >= 0 {
@@ -196,7 +196,7 @@ func TestRefusesImpossibleSettings(t *testing.T) {
 		podsKey: {Nodes: 100_000, PodsPerNode: 400}, churnKey: {Nodes: 1, PodsPerNode: 1, Churn: 1 + r.Float64()},
 	} {
 		if key, why := (Application{}).Check(settings(c)); key != name || why == "" {
-			t.Errorf("%+v: %s %s", c, key, why)
+			t.Errorf("settings %+v: Check returned the key %s and the reason %s", c, key, why)
 		}
 	}
 	d := Application{}.Definition()

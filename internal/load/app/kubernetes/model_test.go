@@ -116,7 +116,7 @@ func TestRecordsCalls(t *testing.T) {
 		}
 		got := r.ended(n, c.known, c.ev)
 		if len(got) != 1+c.more {
-			t.Errorf("%s: %d operations", name, len(got))
+			t.Errorf("%s: %d operations are recorded", name, len(got))
 			continue
 		}
 		if d := cmp.Diff(c.want, got[0]); d != "" {
@@ -152,7 +152,7 @@ func TestRecordsListsKeyByKey(t *testing.T) {
 		first := uint64(r.keys.First[c.call.Resource()])
 		got := r.ended(r.first(c.call), 0, store.Event{StoreRevision: 50, Tag: 3, Count: int64(len(c.found))}, c.found...)
 		if uint64(len(got)) != c.behind-first {
-			t.Errorf("%s: %d parts of %d keys", name, len(got), c.behind-first)
+			t.Errorf("%s: %d parts are recorded, want one for each of %d keys", name, len(got), c.behind-first)
 			continue
 		}
 		there := map[uint64]bool{}
@@ -174,7 +174,7 @@ func TestRecordsListsKeyByKey(t *testing.T) {
 	o := history.Op{Kind: kv.Range, Consistency: kv.Linearizable}
 	r.chronicle.OperationEnded(&engine.Completion{Phase: measure.Measured, N: n, Ref: n, Event: &store.Event{StoreRevision: 50, Tag: 3}, Op: &o})
 	if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != history.UnknownValue {
-		t.Errorf("recorded as %+v", ops)
+		t.Errorf("a listing without keys is recorded as %+v", ops)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestForeignValuesBelongToNoWrite(t *testing.T) {
 	}
 	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), app.PreloadMark, app.PreloadMark | 7} {
 		if keys.Identity(n) == keys.NoIdentity {
-			t.Errorf("call %d writes a value with the identity Nobodys", n)
+			t.Errorf("call %d writes a value with the identity keys.NoIdentity", n)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func TestEarlierLeaseMayExpire(t *testing.T) {
 func TestIgnoresDeletesOfMissingObjects(t *testing.T) {
 	r := record(t)
 	if got := r.ended(r.first(DeletePod), 0, store.Event{Outcome: kv.TimedOut}); len(got) != 0 {
-		t.Errorf("recorded as %+v", got)
+		t.Errorf("the delete of a missing object is recorded as %+v", got)
 	}
 }
 
@@ -254,10 +254,10 @@ func TestListsReuseMemory(t *testing.T) {
 	}
 	for tag, a := range r.lists.responses {
 		if a.found != nil {
-			t.Errorf("tag %d has room for %d keys", tag, cap(a.found))
+			t.Errorf("tag %d still has memory for %d keys", tag, cap(a.found))
 		}
 	}
 	if cap(r.lists.spare) == 0 {
-		t.Error("the memory is allocated for each list")
+		t.Error("no memory is kept for the next list")
 	}
 }

@@ -18,7 +18,7 @@ func TestPreparationEndsNoCallsOfTheLoad(t *testing.T) {
 		for _, stage := range []func() (engine.Source, uint64){s.FirstPreload, s.SecondPreload} {
 			source, _ := stage()
 			if _, ok := source.(engine.Reactive); ok {
-				t.Errorf("%v: the preparation ends calls of the load", c.Way)
+				t.Errorf("%v: the source of a preload stage is reactive", c.Way)
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func TestFailedRenewalKeepsOtherMembersLeases(t *testing.T) {
 		src.OperationFailed(uint64(n))
 		src.OperationEnded(uint64(n), kv.BadRequest, 1, 1)
 		if held[0] != 5 || held[1] != 6 {
-			t.Errorf("the members have the leases %v", held)
+			t.Errorf("the members have the leases %v, want 5 and 6", held)
 		}
 		return
 	}

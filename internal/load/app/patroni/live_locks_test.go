@@ -73,7 +73,7 @@ func ended(t *testing.T, c *data.Config, res *load.Result, kinds int) {
 		}
 	}
 	if sum != res.Measured.Due || len(res.Calls) != kinds {
-		t.Errorf("%d calls due, %d as the sum of %d kinds", res.Measured.Due, sum, len(res.Calls))
+		t.Errorf("%d calls were due, but the sum is %d for %d kinds", res.Measured.Due, sum, len(res.Calls))
 	}
 }
 
@@ -89,7 +89,7 @@ func (k *keysThere) add(t *testing.T, c *data.Config, key string, value []byte, 
 	t.Helper()
 	n, ok := c.Number([]byte(prefix), []byte("/"+key))
 	if !ok {
-		t.Errorf("the store has the key %s", key)
+		t.Errorf("the store has the unexpected key %s", key)
 		return
 	}
 	if k.leaders == nil {

@@ -44,7 +44,7 @@ func TestAgainstEtcd(t *testing.T) {
 			for _, kv := range all.Kvs {
 				n, ok := c.Number([]byte(prefix), kv.Key)
 				if !ok {
-					t.Errorf("etcd has the key %s", kv.Key)
+					t.Errorf("etcd has the unexpected key %s", kv.Key)
 					continue
 				}
 				cluster, k := int(n)/c.KeysPerCluster(), data.Key(int(n)%c.KeysPerCluster())
@@ -92,7 +92,7 @@ func check(t *testing.T, c data.Config, res *load.Result) {
 		}
 	}
 	if sum != m.Due || len(res.Calls) != 7 {
-		t.Errorf("%d calls due, %d as the sum of %d kinds", m.Due, sum, len(res.Calls))
+		t.Errorf("%d calls were due, but the sum is %d for %d kinds", m.Due, sum, len(res.Calls))
 	}
 	// The expiry of a lease deletes two keys, and each member of the cluster receives both events.
 	w, expired := m.Watching, uint64(c.LeaderFailures*c.Members*2)
@@ -163,7 +163,7 @@ func TestMembersReplaceRevokedLeases(t *testing.T) {
 		}
 	}
 	if failed != uint64(c.MemberCount()) {
-		t.Errorf("%d renewals failed, of %d members: %v", failed, c.MemberCount(), res.Measured.ErrorTexts)
+		t.Errorf("%d renewals failed, want one for each of %d members: %v", failed, c.MemberCount(), res.Measured.ErrorTexts)
 	}
 	there, err := cl.Get(t.Context(), prefix, clientv3.WithPrefix())
 	if err != nil {

@@ -122,7 +122,7 @@ func TestRecordsCallsWithLeases(t *testing.T) {
 	}
 	got := list(8+uint64(ConfigKey), leaderKey, statusKey, ownKey)
 	if e.Call != ReadCluster || len(got) != 8 {
-		t.Fatalf("recorded of a cluster: %+v", got)
+		t.Fatalf("records of a cluster: %+v", got)
 	}
 	for i, want := range []history.Op{
 		{},
@@ -138,11 +138,11 @@ func TestRecordsCallsWithLeases(t *testing.T) {
 		storetest.CheckOps(t, "a key of the cluster", got[i:i+1], want)
 	}
 	if got = list(); len(got) != 8 || got[2].Outcome != kv.OK || got[2].Read != history.Absent {
-		t.Errorf("recorded of a missing cluster: %+v", got)
+		t.Errorf("records of a missing cluster: %+v", got)
 	}
 	got = r.endedAt(n, store.Event{StoreRevision: 60, Count: 5}, 100, 200)
 	if len(got) != 1 || got[0].Read != history.UnknownValue {
-		t.Errorf("recorded of a cluster whose keys were not passed on: %+v", got)
+		t.Errorf("records of a cluster whose keys were not passed on: %+v", got)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestRecordsLeaseEnds(t *testing.T) {
 	until := int64(100 + 20*time.Second)
 	status := r.endedAt(r.first(PutStatus, 0), store.Event{StoreRevision: 51}, until+1, until+2)
 	if len(status) != 3 || status[2].Kind != kv.Put {
-		t.Fatalf("recorded of a lease that may have expired: %+v", status)
+		t.Fatalf("records of a lease that may have expired: %+v", status)
 	}
 	storetest.CheckOps(t, "its keys", status[:2], gone(ownKey, 3, until, until+2), gone(leaderKey, 3, until, until+2))
 	over := timed(alive, until+3, until+4)
@@ -227,13 +227,13 @@ func TestRecordsCallsWithLocks(t *testing.T) {
 	r.c.lists.Add(0, r.AppendKey(nil, leaderKey)[1:], AppendName(nil, 1, 1), 40)
 	got := r.ended(ReadCluster, 0, store.Event{Count: 1})
 	if len(got) != 8 {
-		t.Fatalf("recorded of a cluster: %+v", got)
+		t.Fatalf("records of a cluster: %+v", got)
 	}
 	storetest.CheckOps(t, "the leader's key", got[2:3], history.Op{Kind: kv.Range, Consistency: kv.LeaderLease, ContinuesPrevious: true, Session: 9, Key: leaderKey, Read: keys.Identity(1), ModRevision: 40})
 	// A leader that was just elected may not know the cluster's keys yet.
 	got = r.ended(ReadCluster, 0, store.Event{})
 	if len(got) != 8 {
-		t.Fatalf("recorded of an empty response: %+v", got)
+		t.Fatalf("records of an empty response: %+v", got)
 	}
 	storetest.CheckOps(t, "nothing", got[:1], history.Op{Kind: kv.Range, Consistency: kv.LeaderLease, Session: 9, Key: 8, Outcome: kv.Stale})
 }
@@ -263,7 +263,7 @@ func TestRecordsCallsWithNodes(t *testing.T) {
 	last.Key++
 	storetest.CheckOps(t, "members", r.ended(ListKeys, FirstMember, store.Event{StoreRevision: 61, Count: 2}), there, not, last)
 	if got := r.ended(RenewLeader, 0, store.Event{StoreRevision: 62, Count: 15}); len(got) > 0 || r.c.sessionTTL != int64(15*time.Second) {
-		t.Errorf("recorded of a ping: %+v; sessions live for %v", got, time.Duration(r.c.sessionTTL))
+		t.Errorf("records of a ping: %+v; the session timeout is %v", got, time.Duration(r.c.sessionTTL))
 	}
 	put := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), Revision: 63, Expected: history.UnknownRevision}
 	storetest.CheckOps(t, "put", r.ended(PutMember, 0, store.Event{StoreRevision: 63}), put)
@@ -383,10 +383,10 @@ func TestRecordsWatchEvents(t *testing.T) {
 	past.Key, past.Read = 8+uint64(History), keys.Identity(9)
 	storetest.CheckOps(t, "history", tellIt(r.AppendKey(nil, past.Key), AppendHistory(nil, 1, 2, 9)), past)
 	if got := tellIt([]byte("/service/pg-000001/failover"), nil); len(got) > 0 {
-		t.Errorf("recorded of a key that another program left: %+v", got)
+		t.Errorf("records of a key that another program left: %+v", got)
 	}
 	if got := tellIt([]byte("/service/pg-000099/leader"), nil); len(got) != 1 || got[0].Outcome != kv.WrongResponse {
-		t.Errorf("recorded of a key that it does not watch: %+v", got)
+		t.Errorf("records of a key that is not watched: %+v", got)
 	}
 	for _, value := range []string{"", "pg-000002-1", "pg-000001-3", "pg-000001"} {
 		if got := r.c.identity(leaderKey, []byte(value)); got != keys.NoIdentity {

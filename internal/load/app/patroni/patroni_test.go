@@ -56,10 +56,10 @@ func TestFailovers(t *testing.T) {
 			storm := int(e.Cluster) < c.LeaderFailures
 			switch {
 			case e.AfterFailover && !storm, storm && !e.AfterFailover && e.Caller == 0 && at >= dies+leaderLasts(&c), int(e.Caller) >= c.Members:
-				t.Logf("%+v at %v", e, at)
+				t.Logf("the call %+v must not be due at %v", e, at)
 				return false
 			case e.AfterFailover && at < renewed[e.Cluster]+c.TTL:
-				t.Logf("%+v at %v, although the lease was renewed at %v", e, at, renewed[e.Cluster])
+				t.Logf("the call %+v is due at %v, although the lease was renewed at %v", e, at, renewed[e.Cluster])
 				return false
 			}
 			if e.Call == RenewLeader && !e.AfterFailover {
@@ -103,7 +103,7 @@ func TestReplicasQueryOncePerLoop(t *testing.T) {
 	}
 	c.LoopWait = 6 * time.Second // an interval for which the pings of Patroni were observed
 	if n, every := c.pings(); n != 3 || every != 1800*time.Millisecond {
-		t.Errorf("%d pings, each after %v", n, every)
+		t.Errorf("%d pings, one every %v; want 3, one every 1.8 s", n, every)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestKeysAndValues(t *testing.T) {
 			key := AppendKey(nil, prefix, cluster, k)
 			n, ok := c.Number(prefix, key)
 			if !ok || n != uint64(cluster*c.KeysPerCluster()+int(k)) || seen[n] || !bytes.HasPrefix(key, AppendScope(nil, prefix, cluster)) {
-				t.Fatalf("%s: %d %v", key, n, ok)
+				t.Fatalf("the key %s is parsed as %d, %v", key, n, ok)
 			}
 			seen[n] = true
 		}
@@ -168,7 +168,7 @@ func TestCheck(t *testing.T) {
 			s[key] = v
 		}
 		if key, why := (Application{}).Check(s); key != want || why == "" {
-			t.Errorf("%v: %s %s", change, key, why)
+			t.Errorf("settings %v: Check returned the key %s and the reason %s", change, key, why)
 		}
 	}
 	s := d.Defaults()
@@ -182,7 +182,7 @@ func TestCheck(t *testing.T) {
 	}{Leases: {700, 3000}, Locks: {1000, 2000}, Nodes: {3700, 3000}} {
 		p := (Application{}).Profile(d.Defaults(), way)
 		if got := p.PerSecond(); math.Abs(got-want.rate) > 1e-6 || p.Connections != 3000 || p.Watchers != want.watchers || p.Streams != p.Watchers {
-			t.Errorf("way %d: %v calls a second: %+v", way, got, p)
+			t.Errorf("way %d: %v calls per second, profile %+v", way, got, p)
 		}
 	}
 	if len(d.Ways) != int(numWays) {

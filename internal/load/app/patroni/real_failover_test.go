@@ -102,7 +102,7 @@ func failoverOf(t *testing.T, all []observed, way data.Way) (f failover, ok bool
 	for _, loop := range won[race+1 : history] {
 		for _, h := range loop {
 			if strings.HasPrefix(h.call, "put ") && h.call != "put member" {
-				t.Errorf("between its race and its promotion the winner sends %q", h.call)
+				t.Errorf("the winner sends %q between its race and its promotion", h.call)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func compareFailovers(t *testing.T, c *data.Config, st store.Store, theirs serve
 	defer runtime.UnlockOSThread()
 	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTimeout, c.TTL
 	cluster := servers.StartPatroni(t, theirs)
-	wait(t, "replicas that follow", func() bool {
+	wait(t, "replicas that follow the leader", func() bool {
 		follow := map[string]bool{}
 		for _, h := range real.requests() {
 			if strings.Contains(h.form, "replication_state") {
@@ -202,13 +202,13 @@ func compareFailovers(t *testing.T, c *data.Config, st store.Store, theirs serve
 		found, ok = failoverOf(t, all, c.Way)
 		return ok
 	})
-	t.Logf("%v from the replicas to the new leader's loops", time.Since(began).Round(time.Second))
+	t.Logf("the test needed %v until the new leader's loops were observed", time.Since(began).Round(time.Second))
 	if err := <-sent; err != nil {
 		t.Fatal(err)
 	}
 	mine, ok := failoverOf(t, ours.loadCalls(), c.Way)
 	if !ok {
-		t.Fatal("the load has no failover")
+		t.Fatal("the load's calls contain no failover")
 	}
 	for loop, calls := range found {
 		if d := cmp.Diff(calls, mine[loop]); d != "" {

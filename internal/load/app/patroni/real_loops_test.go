@@ -140,16 +140,16 @@ func compareLoops(t *testing.T, c *data.Config, st store.Store, theirs servers.P
 	}
 	mine, times, forms := usual(loops(ours.requests(), c.LoopWait))
 	if d := cmp.Diff(theirLoop, mine); d != "" || times < enough {
-		t.Errorf("calls of the most frequent loop, of which the load has %d (-Patroni +load): %s", times, d)
+		t.Errorf("the calls of the load's most frequent loop, which occurs %d times, differ from Patroni's, or the loop is too rare (-Patroni +load): %s", times, d)
 	}
 	for call, of := range forms {
 		for f := range of {
 			if !said[call][f] {
-				t.Errorf("the load's %q has the form %q, Patroni's %v", call, f, said[call])
+				t.Errorf("the load sends %q in the form %q, and Patroni sends it in the forms %v", call, f, said[call])
 			}
 		}
 	}
-	t.Logf("in each loop of a cluster of %d: %v", c.Members, theirLoop)
+	t.Logf("the calls in each loop of a cluster of %d members are %v", c.Members, theirLoop)
 }
 
 // wait waits until a condition is true. It fails the test after three minutes.
@@ -162,7 +162,7 @@ func wait(t *testing.T, what string, is func() bool) {
 		select {
 		case <-tick.C:
 		case <-end:
-			t.Fatalf("no %s within three minutes", what)
+			t.Fatalf("timed out after three minutes while waiting for %s", what)
 		}
 	}
 }

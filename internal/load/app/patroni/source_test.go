@@ -65,7 +65,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 				t.Errorf("%v allocations in %d calls", got, len(s.schedule.Entries))
 			}
 			if wrong > 0 || kinds[Race] == 0 || kinds[PutHistory] == 0 {
-				t.Errorf("%d wrong calls or responses, calls %v", wrong, kinds)
+				t.Errorf("%d wrong calls or responses; the calls by kind are %v", wrong, kinds)
 			}
 		})
 	}
@@ -87,10 +87,10 @@ func TestSessionNamesRoundTrip(t *testing.T) {
 	setup.PreloadResults = s.PreloadResults()
 	w := NewWithConfig(c, setup).way.(*locks)
 	if w.hasSession[0] || !w.hasSession[1] || string(w.sessions[1][:]) != aSession {
-		t.Errorf("of %v the script restored %v, %s", setup.PreloadResults, w.hasSession, w.sessions[1])
+		t.Errorf("the script saved %v, and restored %v, %s", setup.PreloadResults, w.hasSession, w.sessions[1])
 	}
 	w.dropLease(1)
 	if w.hasSession[1] {
-		t.Error("a lost session is still there")
+		t.Error("dropLease did not remove the session")
 	}
 }

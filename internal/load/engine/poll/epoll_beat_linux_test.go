@@ -29,12 +29,12 @@ func TestBeatEndsWaits(t *testing.T) {
 		}
 	})
 	if !b.SetBeat(0) {
-		t.Error("the beat does not end")
+		t.Error("SetBeat(0) did not end the beat")
 	}
 	before := p.Now()
 	p.Wait(before+5*millisecond, nil)
 	// The first wait may have ended early because of a beat that occurred before SetBeat(0).
 	if p.Wait(before+5*millisecond, nil); p.Now() < before+5*millisecond {
-		t.Error("a wait ended early, and there was no beat")
+		t.Error("a wait ended early although there was no beat")
 	}
 }

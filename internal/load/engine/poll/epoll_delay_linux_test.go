@@ -17,7 +17,7 @@ func TestSecondNumberParsesStatistics(t *testing.T) {
 			n = -1
 		}
 		if n != want {
-			t.Errorf("%q has %d, want %d", text, n, want)
+			t.Errorf("secondNumber of %q returned %d, want %d", text, n, want)
 		}
 	}
 }
@@ -38,11 +38,11 @@ func TestRunDelayBelongsToTheThread(t *testing.T) {
 	read := func() int64 {
 		text, err := os.ReadFile("/proc/thread-self/schedstat")
 		if err != nil {
-			t.Skipf("this system does not count: %v", err)
+			t.Skipf("this system does not report run delays: %v", err)
 		}
 		n, ok := secondNumber(text)
 		if !ok {
-			t.Fatalf("it counts %q", text)
+			t.Fatalf("the system reports invalid run delays: %q", text)
 		}
 		return n
 	}
@@ -50,7 +50,7 @@ func TestRunDelayBelongsToTheThread(t *testing.T) {
 		before := read()
 		n, ok := s.RunDelay()
 		if after := read(); !ok || n < before || n > after {
-			t.Fatalf("the counter was %d, then %d (%v), then %d", before, n, ok, after)
+			t.Fatalf("the run delay was %d before, RunDelay returned %d (%v), and the run delay was %d after", before, n, ok, after)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestParkEnds(t *testing.T) {
 	never := p.Now() + 3600*secondNS // a park that does not end makes the test hang
 	until := p.Now() + 30*millisecond
 	if p.Park(until); p.Now() < until || !p.parker.available() {
-		t.Errorf("it ended %d ms early, and is done: %v", (until-p.Now())/millisecond, p.parker.available())
+		t.Errorf("the park ended %d ms early, and the parker is available: %v", (until-p.Now())/millisecond, p.parker.available())
 	}
 	beats := func() {
 		t.Helper()

@@ -58,7 +58,7 @@ func TestArrivalIsStamped(t *testing.T) {
 					return
 				}
 			}
-			t.Error("nothing was stamped")
+			t.Error("no reply has a receive time stamp")
 		})
 	}
 }

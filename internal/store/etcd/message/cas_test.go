@@ -17,7 +17,7 @@ func TestAppendTextEqualsProtowire(t *testing.T) {
 		text := bytes.Repeat([]byte{'x'}, size)
 		want := protowire.AppendBytes(protowire.AppendTag(nil, PutValue, protowire.BytesType), text)
 		if got := AppendText(nil, PutValue, text); !bytes.Equal(got, want) || SizeText(text) != len(want) {
-			t.Errorf("%d bytes: %d bytes were appended, and %d announced; want %d", size, len(got), SizeText(text), len(want))
+			t.Errorf("a text of %d bytes: AppendText appended %d bytes and SizeText returned %d, want %d", size, len(got), SizeText(text), len(want))
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestCASEqualsAppendTxn(t *testing.T) {
 		})
 		cas := NewCAS(key, value, revision)
 		if got := cas.Append(nil); !bytes.Equal(got, want) || cas.Size() != len(want) {
-			t.Fatalf("a key of %d bytes, a value of %d, revision %d: %x, not %x", len(key), len(value), revision, got, want)
+			t.Fatalf("a key of %d bytes and a value of %d bytes at revision %d: got %x, want %x", len(key), len(value), revision, got, want)
 		}
 	}
 }

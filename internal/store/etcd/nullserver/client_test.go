@@ -273,7 +273,7 @@ func (r *reply) decode(t testing.TB) *pb.RangeResponse {
 	t.Helper()
 	m := &pb.RangeResponse{}
 	if len(r.body) < prefixLen || int(binary.BigEndian.Uint32(r.body[1:])) != len(r.body)-prefixLen {
-		t.Fatalf("stream %d: no whole message: %d bytes", r.stream, len(r.body))
+		t.Fatalf("stream %d: the body of %d bytes is not exactly one message", r.stream, len(r.body))
 	}
 	if err := proto.Unmarshal(r.body[prefixLen:], m); err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func untie(t *testing.T, request, answer proto.Message) {
 		return c
 	}
 	if !slices.IsSortedFunc(kvs, by) {
-		t.Errorf("%v is answered in the order %v", r, kvs)
+		t.Errorf("the response to %v has the keys in the order %v", r, kvs)
 	}
 	slices.SortFunc(kvs, func(a, b *mvccpb.KeyValue) int { return cmps.Or(by(a, b), bytes.Compare(a.Key, b.Key)) })
 }

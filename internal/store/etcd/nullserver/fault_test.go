@@ -105,7 +105,7 @@ func TestHalf(t *testing.T) {
 		_, _, err = c.frame()
 	}
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("the connection ended with %v, want in the middle of a frame", err)
+		t.Errorf("the connection ended with %v, want an end in the middle of a frame", err)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestHugeFrame(t *testing.T) {
 		f := h2.ParseFrameHeader(head)
 		if f.Type == h2.FrameData {
 			if f.Length != 1<<24-1 {
-				t.Errorf("the frame's length is %d", f.Length)
+				t.Errorf("the frame's length is %d, want the maximum of 1<<24-1", f.Length)
 			}
 			return
 		}
@@ -151,7 +151,7 @@ func TestChunks(t *testing.T) {
 	for _, id := range ids {
 		got[id].ok(t)
 		if n := len(got[id].decode(t).Kvs[0].Value); n != 500 {
-			t.Fatalf("a value of %d bytes", n)
+			t.Fatalf("the value has %d bytes, want 500", n)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestChunksWithPause(t *testing.T) {
 	// The server sends its settings (15 bytes), a window update (13 bytes), an acknowledgment of
 	// the client's settings (9 bytes) and the response to the PING (17 bytes).
 	if took := time.Since(begin); took < 3*time.Millisecond {
-		t.Errorf("54 bytes in chunks of 10 took %s", took)
+		t.Errorf("sending 54 bytes in chunks of 10 bytes took only %s", took)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestModes(t *testing.T) {
 			return b
 		}
 		if a, b := read(start(t, 1, o, nil)[0]), read(start(t, 1, o, nil)[0]); !bytes.Equal(a, b) {
-			t.Error("the same seed gives other garbage")
+			t.Error("two servers with the same seed sent different garbage")
 		}
 	})
 	t.Run("silent", func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestModes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b, err := io.ReadAll(c.in); err != nil || len(b) != 0 {
-			t.Errorf("it said %q, %v", b, err)
+			t.Errorf("the server sent %q before it closed the connection, %v", b, err)
 		}
 	})
 }
@@ -272,6 +272,6 @@ func TestRefusesInvalidOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Serve(context.Background(), nil); err == nil {
-		t.Error("no listener is accepted")
+		t.Error("Serve accepted an empty list of listeners")
 	}
 }

@@ -24,7 +24,7 @@ func TestRepliesRespectFlowControl(t *testing.T) {
 	small := c.call("/etcdserverpb.Maintenance/Status", &pb.StatusRequest{})
 	got := c.sync()
 	if n := len(got[large].body); n != streamWindow {
-		t.Fatalf("got %d bytes with a window of %d", n, streamWindow)
+		t.Fatalf("the client received %d bytes with a window of %d bytes", n, streamWindow)
 	}
 	got[small].ok(t)
 
@@ -38,7 +38,7 @@ func TestRepliesRespectFlowControl(t *testing.T) {
 		}
 		more := c.sync()[large]
 		if more == nil {
-			t.Fatalf("got nothing after %+v", step)
+			t.Fatalf("the client received nothing after step %+v", step)
 		}
 		used += len(more.body)
 		got[large].body = append(got[large].body, more.body...)
@@ -53,12 +53,12 @@ func TestRepliesRespectFlowControl(t *testing.T) {
 			continue
 		}
 		if used != limit {
-			t.Fatalf("after %+v %d bytes have come, want %d", step, used, limit)
+			t.Fatalf("after step %+v the client has received %d bytes, want %d", step, used, limit)
 		}
 	}
 	got[large].ok(t)
 	if answer := got[large].decode(t); !bytes.Equal(answer.Kvs[0].Value, value) {
-		t.Error("the value is damaged")
+		t.Error("the received value differs from the written value")
 	}
 }
 
@@ -69,16 +69,16 @@ func TestNewInitialWindowAppliesToOpenReplies(t *testing.T) {
 	c := dial(t, start(t, 1, o, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 0})
 	id := c.get("k")
 	if got := c.sync()[id]; len(got.body) != 0 || got.status != "200" {
-		t.Fatalf("without a window: got %+v", got)
+		t.Fatalf("without a window, the client received %+v", got)
 	}
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100})
 	if got := c.sync()[id]; len(got.body) != 100 {
-		t.Fatalf("with a window of 100: got %d bytes", len(got.body))
+		t.Fatalf("with a window of 100 bytes, the client received %d bytes", len(got.body))
 	}
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 20})
 	c.out = h2.AppendWindowUpdate(c.out, id, 100)
 	if got := c.sync()[id]; len(got.body) != 20 {
-		t.Fatalf("with 100 more and 80 less: got %d bytes", len(got.body))
+		t.Fatalf("after the window grew by 100 and shrank by 80 bytes, the client received %d bytes", len(got.body))
 	}
 	// A stream that was reset must not use up the connection's window.
 	c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
@@ -86,7 +86,7 @@ func TestNewInitialWindowAppliesToOpenReplies(t *testing.T) {
 	again := c.get("k")
 	got := c.sync()
 	if got[id] != nil {
-		t.Error("a reset stream got more data")
+		t.Error("the client received more data on a reset stream")
 	}
 	got[again].ok(t)
 }
@@ -125,7 +125,7 @@ func TestReturnsReceiveWindows(t *testing.T) {
 		feed(data)
 	}
 	if want := h2.AppendWindowUpdate(nil, 0, window/2); !bytes.HasSuffix(s.out, want) {
-		t.Errorf("the connection gets % x back", s.out)
+		t.Errorf("the output % x does not end with the expected WINDOW_UPDATE frame", s.out)
 	}
 }
 
@@ -153,11 +153,11 @@ func TestMaxStreams(t *testing.T) {
 	ids := []uint32{c.get("k"), c.get("k"), c.get("k"), c.get("k")}
 	got := c.sync()
 	if r := got[ids[3]]; len(got) != 1 || r == nil || !r.reset || r.code != h2.ErrCodeRefusedStream {
-		t.Errorf("the fourth of three requests got %+v", got)
+		t.Errorf("the fourth request with a limit of three got the responses %+v", got)
 	}
 	c.out = h2.AppendRSTStream(c.out, ids[1], h2.ErrCodeCancel)
 	c.get("k")
 	if got := c.sync(); len(got) != 0 {
-		t.Errorf("with a free slot again: got %+v", got)
+		t.Errorf("after a slot became free, the client received %+v", got)
 	}
 }

@@ -67,7 +67,7 @@ func roundTrip(t *testing.T, client *clientv3.Client) {
 			t.Fatalf("delete %q: %v, %v", key, got, err)
 		}
 		if got, err := client.Get(ctx, key); err != nil || got.Count != 0 {
-			t.Fatalf("get %q after its end: %v, %v", key, got, err)
+			t.Fatalf("reading %q after its deletion returned %v, %v", key, got, err)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestOfficialClientDelayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if took := time.Since(begin); took < 20*time.Millisecond {
-		t.Errorf("took %s", took)
+		t.Errorf("the put took only %s", took)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestMembers(t *testing.T) {
 		}
 		get, err := official(t, clientv3.Config{Endpoints: addresses[:1]}).Get(ctx, "shared")
 		if err != nil || string(get.Kvs[0].Value) != address {
-			t.Errorf("member 1 does not see what member %d wrote: %v, %v", i+1, get, err)
+			t.Errorf("member 1 does not return what member %d wrote: %v, %v", i+1, get, err)
 		}
 	}
 }
@@ -159,17 +159,17 @@ func TestAuthentication(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := official(t, clientv3.Config{Endpoints: endpoints}).Get(ctx, "k"); err == nil || err.Error() != rpctypes.ErrorDesc(rpctypes.ErrGRPCUserEmpty) {
-		t.Errorf("without a name: %v", err)
+		t.Errorf("a request without a user name returned: %v", err)
 	}
 	_, err := clientv3.New(clientv3.Config{
 		Endpoints: endpoints, Username: "root", Password: "wrong", Logger: zap.NewNop(), DialTimeout: time.Minute,
 	})
 	if err == nil || rpctypes.ErrorDesc(err) != rpctypes.ErrorDesc(rpctypes.ErrGRPCAuthFailed) {
-		t.Errorf("with a wrong password: %v", err)
+		t.Errorf("a login with a wrong password returned: %v", err)
 	}
 	open := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{Memory: true}, nil)})
 	if _, err := open.Authenticate(ctx, "root", "secret"); err != rpctypes.ErrAuthNotEnabled {
-		t.Errorf("without authentication: %v", err)
+		t.Errorf("a login without authentication on the server returned: %v", err)
 	}
 }
 
@@ -177,10 +177,10 @@ func TestUnimplemented(t *testing.T) {
 	client := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{}, nil)})
 	ctx := background(t)
 	if _, err := client.Grant(ctx, 10); err == nil {
-		t.Error("a lease was granted")
+		t.Error("the server granted a lease")
 	}
 	if answer := <-client.Watch(ctx, "k"); answer.Err() == nil {
-		t.Error("a watch was opened")
+		t.Error("the server created a watch")
 	}
 }
 

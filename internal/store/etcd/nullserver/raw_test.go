@@ -32,7 +32,7 @@ func TestPipelining(t *testing.T) {
 		r.ok(t)
 		got := r.decode(t)
 		if i := keys[id]; got.Count != 1 || string(got.Kvs[0].Key) != fmt.Sprint("key", i) || string(got.Kvs[0].Value) != fmt.Sprint("value", i) {
-			t.Fatalf("key%d reads %v", i, got)
+			t.Fatalf("the get of key%d returned %v", i, got)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestNoResponseIsSentDuringAStall(t *testing.T) {
 	c := dial(t, address)
 	first := c.get("a")
 	if got := c.sync(); got[first] == nil {
-		t.Fatal("the first operation is not answered at once")
+		t.Fatal("the first operation did not get an immediate response")
 	}
 	const n = 500
 	clock.Advance(int64(time.Second))
@@ -53,12 +53,12 @@ func TestNoResponseIsSentDuringAStall(t *testing.T) {
 		c.put(fmt.Sprint(i), "v")
 	}
 	if got := c.sync(); len(got) != 0 {
-		t.Fatalf("%d answers inside the stall", len(got))
+		t.Fatalf("the server sent %d responses during the stall", len(got))
 	}
 	clock.Advance(int64(time.Second) - 1)
 	c.get("late")
 	if got := c.sync(); len(got) != 0 {
-		t.Fatalf("%d answers in the stall's last nanosecond", len(got))
+		t.Fatalf("the server sent %d responses in the last nanosecond of the stall", len(got))
 	}
 	clock.Advance(1)
 	for _, r := range c.finish(n + 1) {
@@ -88,11 +88,11 @@ func TestDelay(t *testing.T) {
 	c := dial(t, start(t, 1, options("delay=2ms; delay=5ms every 3"), clock)[0])
 	ids := []uint32{c.get("a"), c.get("b"), c.get("c"), c.get("d")}
 	if got := c.sync(); len(got) != 0 {
-		t.Fatalf("%d answers without delay", len(got))
+		t.Fatalf("%d responses arrived before the delay was over", len(got))
 	}
 	clock.Advance(int64(2 * time.Millisecond))
 	if got := c.finish(3); got[ids[2]] != nil {
-		t.Error("the third reply was not delayed longer")
+		t.Error("the third response was not delayed longer than the others")
 	}
 	clock.Advance(int64(3 * time.Millisecond))
 	c.finish(1)[ids[2]].ok(t)
@@ -143,10 +143,10 @@ func TestErrors(t *testing.T) {
 	}
 	got := c.sync()
 	if r := got[ids[2]]; r.grpc != "14" || r.message != "etcdserver: no leader" || r.status != "200" || len(r.body) != 0 {
-		t.Errorf("the third answer is %+v", r)
+		t.Errorf("the third response is %+v", r)
 	}
 	if r := got[ids[3]]; !r.reset || r.code != h2.ErrCodeRefusedStream {
-		t.Errorf("the fourth answer is %+v", r)
+		t.Errorf("the fourth response is %+v", r)
 	}
 	for _, i := range []int{0, 1, 4} {
 		got[ids[i]].ok(t)
@@ -162,7 +162,7 @@ func TestEveryErrorHasAName(t *testing.T) {
 		c := dial(t, start(t, 1, options("error="+name+" every 1"), nil)[0])
 		id := c.get("k")
 		if r := c.sync()[id]; r.grpc == "" || r.grpc == "0" || r.message == "" {
-			t.Errorf("%s is answered by %+v", name, r)
+			t.Errorf("the response to %s is %+v", name, r)
 		}
 	}
 }
@@ -172,10 +172,10 @@ func TestWrongAnswers(t *testing.T) {
 	c.put("key", "value") // the first operation
 	c.sync()
 	if got := c.read1(c.get("key")).Kvs[0]; string(got.Key) != "key" || string(got.Value) == "value" || len(got.Value) != 5 {
-		t.Errorf("the wrong value is %v", got)
+		t.Errorf("with a wrong value, the server returned %v", got)
 	}
 	if got := c.read1(c.get("key")).Kvs[0]; string(got.Key) == "key" || string(got.Value) != "value" {
-		t.Errorf("the wrong key is %v", got)
+		t.Errorf("with a wrong key, the server returned %v", got)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestSplitRequest(t *testing.T) {
 	r := c.sync()[id]
 	r.ok(t)
 	if got := r.decode(t); string(got.Kvs[0].Value) != "value" {
-		t.Errorf("read %v", got)
+		t.Errorf("the get returned %v", got)
 	}
 }
 

@@ -80,6 +80,6 @@ func TestStreamedRangesEqualEtcds(t *testing.T) {
 		}
 	}
 	if keys == 0 || refused == 0 {
-		t.Errorf("%d keys were read, and %d ranges refused: too few for a comparison", keys, refused)
+		t.Errorf("%d keys were read and %d ranges were refused, want more than 0 of each", keys, refused)
 	}
 }

@@ -48,7 +48,7 @@ func TestOfficialClientWatches(t *testing.T) {
 	}
 	for i, e := range collect(all, 8) {
 		if e.Kv.ModRevision != int64(i+2) {
-			t.Errorf("event %d is of revision %d", i, e.Kv.ModRevision)
+			t.Errorf("event %d has the modification revision %d", i, e.Kv.ModRevision)
 		}
 	}
 	events := collect(one, 5)
@@ -72,7 +72,7 @@ func TestOfficialClientWatches(t *testing.T) {
 	<-ch
 	stop()
 	if _, ok := <-ch; ok {
-		t.Error("the cancelled watch goes on")
+		t.Error("the cancelled watch still delivers events")
 	}
 }
 
@@ -101,16 +101,16 @@ func TestOfficialClientLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := c.Get(ctx, "", clientv3.WithFromKey()); err != nil || r.Count != 2 || string(r.Kvs[0].Key) != "without" || string(r.Kvs[1].Key) != "written again" {
-		t.Errorf("after the lease's end: %v, %v", r, err)
+		t.Errorf("after the lease was revoked, etcd returned %v, %v", r, err)
 	}
 	if _, err := c.Put(ctx, "late", "1", clientv3.WithLease(l.ID)); err == nil {
-		t.Error("a key was written with an ended lease")
+		t.Error("the server accepted a put with a revoked lease")
 	}
 	if _, err := c.KeepAliveOnce(ctx, l.ID); err == nil {
-		t.Error("an ended lease was kept alive")
+		t.Error("the server renewed a revoked lease")
 	}
 	if _, err := c.Revoke(ctx, l.ID); err == nil {
-		t.Error("a lease was revoked twice")
+		t.Error("the server revoked a lease twice")
 	}
 }
 
@@ -131,7 +131,7 @@ func TestWatchRespectsFlowControl(t *testing.T) {
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 15})
 	arrived = append(arrived, c.sync()[id].body...)
 	if len(arrived) != 15 {
-		t.Fatalf("got %d bytes with a window of 15", len(arrived))
+		t.Fatalf("the client received %d bytes with a window of 15 bytes", len(arrived))
 	}
 	c.out = h2.AppendWindowUpdate(c.out, id, 1000)
 	arrived = append(arrived, c.sync()[id].body...)
@@ -147,6 +147,6 @@ func TestWatchRespectsFlowControl(t *testing.T) {
 	c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
 	c.put("k", "v")
 	if got := c.sync(); got[id] != nil {
-		t.Errorf("after its end: got %+v", got[id])
+		t.Errorf("after the watch ended, the client received %+v", got[id])
 	}
 }

@@ -31,20 +31,20 @@ func TestFailedMultiLeavesNothing(t *testing.T) {
 	})
 	const header = 4 + 4 + 4 // length, xid, type
 	if _, ok := session.multi(lastFrame(client.Out())[header:], nil); !ok {
-		t.Fatal("the multi is not read")
+		t.Fatal("the null server could not decode the multi request")
 	}
 	var names []string
 	tree.children([]byte("/"), func(name string) { names = append(names, name) })
 	root, m, e := tree.get([]byte("/")), tree.get([]byte("/m")), tree.get([]byte("/e"))
 	if !slices.Equal(names, []string{"e", "m"}) || root.Data.children != 2 || root.Data.createdChildren != made {
-		t.Errorf("below the root are %q, %+v", names, root.Data)
+		t.Errorf("the root has the children %q and the data %+v", names, root.Data)
 	}
 	if string(m.Value) != "first" || versionOf(m) != 0 || e.Data.owner != session.id {
 		t.Errorf("%+v %+v", m, e)
 	}
 	tree.endSession(session.id)
 	if tree.get([]byte("/e")) != nil || tree.get([]byte("/m")) == nil || root.Data.children != 1 {
-		t.Errorf("the session's end leaves %+v", root.Data)
+		t.Errorf("after the end of the session, the root is %+v", root.Data)
 	}
 }
 

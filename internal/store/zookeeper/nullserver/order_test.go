@@ -24,7 +24,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 		for in := client.Out(); len(in) > 0; {
 			n := c.step(in, began)
 			if n == 0 {
-				t.Fatalf("%d bytes are not taken", len(in))
+				t.Fatalf("the server accepted none of the %d bytes", len(in))
 			}
 			in = in[n:]
 		}
@@ -47,7 +47,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 	}
 	ask()
 	if tags := arrived(began); len(tags) > 0 || !client.Ready() {
-		t.Fatalf("the session is not there: %v", tags)
+		t.Fatalf("the session is not established, or operations have completed: %v", tags)
 	}
 	for tag := uint32(1); tag <= 4; tag++ {
 		client.GetData(jute.Call{Tag: tag}, jute.Path{Rest: []byte("/k")}, false)
@@ -58,7 +58,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 		want []uint32
 	}{{began, []uint32{1}}, {began + delay - 1, nil}, {began + delay, []uint32{2, 3, 4}}, {began + 2*delay, nil}} {
 		if got := arrived(at.time); !slices.Equal(got, at.want) {
-			t.Errorf("after %d ns %v are answered, want %v", at.time-began, got, at.want)
+			t.Errorf("after %d ns the operations %v have completed, want %v", at.time-began, got, at.want)
 		}
 	}
 }

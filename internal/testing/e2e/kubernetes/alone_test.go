@@ -39,6 +39,6 @@ func TestRunsWithOnlyTheBinary(t *testing.T) {
 	}
 	names, err := filepath.Glob(filepath.Join(root, "*"))
 	if err != nil || len(names) != 2 {
-		t.Errorf("%v: it left %v", err, names)
+		t.Errorf("%v: the run left the files %v", err, names)
 	}
 }

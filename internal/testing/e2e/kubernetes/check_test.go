@@ -107,7 +107,7 @@ func startStaticEtcd(t *testing.T) *staticPlane {
 		if err := node.RemoveStaticPod("etcd"); err != nil {
 			t.Error(err)
 		}
-		within(t, time.Minute, "the static pod is still there", func() bool { _, err := node.Get(pod); return err != nil })
+		within(t, time.Minute, "the static pod still exists", func() bool { _, err := node.Get(pod); return err != nil })
 	})
 	within(t, time.Minute, "etcd in a static pod is not ready", func() bool {
 		status, err := node.Get(pod)
@@ -205,7 +205,7 @@ func TestCheckControlPlane(t *testing.T) {
 func (p *staticPlane) checkGone(t *testing.T) {
 	t.Helper()
 	if n, left := countKeys(t, p.etcd), listRemains(t); n != 1 || left != "" {
-		t.Errorf("%d keys and %.300s are left", n, left)
+		t.Errorf("%d keys are left, want 1; the remaining resources are %.300s", n, left)
 	}
 }
 
@@ -249,7 +249,7 @@ func (p *staticPlane) testInterrupted(t *testing.T) {
 	}
 	var ended *exec.ExitError
 	if err := c.Wait(); !errors.As(err, &ended) || ended.ExitCode() != 130 {
-		t.Errorf("it ends with %v: %s", err, stderr)
+		t.Errorf("the command ended with %v: %s", err, stderr)
 	}
 	p.checkGone(t)
 }
@@ -261,7 +261,7 @@ func (p *staticPlane) testKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.Wait() // Wait returns an error because the process was killed
-	within(t, 3*time.Minute, "something of the check is still there", func() bool { return listRemains(t) == "" })
+	within(t, 3*time.Minute, "resources of the check still exist", func() bool { return listRemains(t) == "" })
 	p.checkGone(t)
 }
 
@@ -271,14 +271,14 @@ func (p *staticPlane) testPodKilled(t *testing.T) {
 	c, stderr := p.startCheck(t, "10m")
 	killInPod(t)
 	if err := c.Wait(); err == nil || !strings.Contains(stderr.String(), "the command in the pod was killed; the check's keys may remain") {
-		t.Errorf("it ends with %v: %s", err, stderr)
+		t.Errorf("the command ended with %v: %s", err, stderr)
 	}
 	if left := listRemains(t); left != "" || countKeys(t, p.etcd) < 50 {
 		t.Errorf("%.300s", left)
 	}
 	suggested := regexp.MustCompile(`if the run is killed, remove them with "quorumbench (cleanup --on kubernetes .* --run \S+)"`).FindStringSubmatch(stderr.String())
 	if suggested == nil {
-		t.Fatalf("no command removes the keys: %s", stderr)
+		t.Fatalf("stderr does not suggest a command that removes the keys: %s", stderr)
 	}
 	other, _, _ := plugin(t, "check", "perf", "--duration", "10m", "--image", imageName, "--prefix", "other/") // its PID namespace may get the number of the killed check's PID namespace
 	if err := other.Start(); err != nil {
@@ -332,7 +332,7 @@ func (p *staticPlane) testRefused(t *testing.T) {
 	} {
 		c, _, stderr := plugin(t, append([]string{"check"}, args...)...)
 		if err := c.Run(); err == nil || !strings.Contains(stderr.String(), want) {
-			t.Errorf("%v ends with %v and says, without %q:\n%s", args, err, want, stderr)
+			t.Errorf("%v ended with %v, and stderr does not contain %q:\n%s", args, err, want, stderr)
 		}
 		p.checkGone(t)
 	}

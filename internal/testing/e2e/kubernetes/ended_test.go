@@ -64,7 +64,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	var ended *exec.ExitError
 	if err := c.Wait(); !errors.As(err, &ended) || ended.ExitCode() != 130 {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("the run ended with %v", err)
 	}
 	checkGone(t)
 }
@@ -79,8 +79,8 @@ func TestControllerKilled(t *testing.T) {
 	}
 	_ = c.Wait() // Wait returns an error because the process was killed
 	began := time.Now()
-	within(t, time.Minute, "something of the run is still there", func() bool { return listRemains(t) == "" })
-	t.Logf("all was gone after %v", time.Since(began).Round(time.Second))
+	within(t, time.Minute, "resources of the run still exist", func() bool { return listRemains(t) == "" })
+	t.Logf("all resources were gone after %v", time.Since(began).Round(time.Second))
 }
 
 // If a pod does not start, the error states the reason in one sentence, and the command leaves
@@ -98,7 +98,7 @@ func TestPodDoesNotStart(t *testing.T) {
 	} {
 		c, _, out := command(t, puts, append([]string{"--workers", "2", "--endpoints", "198.18.1.1:1"}, test.args...)...)
 		if err := c.Run(); err == nil || !strings.Contains(out.String(), test.want) || strings.Contains(out.String(), "panic") {
-			t.Errorf("%v ends with %v and says, without %q:\n%s", test.args, err, test.want, out)
+			t.Errorf("%v ended with %v, and the output does not contain %q:\n%s", test.args, err, test.want, out)
 		}
 		checkGone(t)
 	}
@@ -117,7 +117,7 @@ func TestAttached(t *testing.T) {
 		t.Fatal(err)
 	}
 	if trial := run.Trials[0]; trial.Errors != 0 || len(trial.ByWorker) != 2 || len(run.Hosts) != 2 {
-		t.Errorf("%d errors, %d workers, %d hosts", trial.Errors, len(trial.ByWorker), len(run.Hosts))
+		t.Errorf("the trial has %d errors and %d workers, and the run has %d hosts", trial.Errors, len(trial.ByWorker), len(run.Hosts))
 	}
 	checkMetrics(t, run, dir, 1)
 	checkGone(t)

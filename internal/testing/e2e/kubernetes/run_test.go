@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 		}
 		trial := run.Trials[0]
 		if trial.Errors != 0 || len(run.Hosts) != 7 || len(trial.ByWorker) != 4 {
-			t.Errorf("%d errors, %d hosts, %d workers", trial.Errors, len(run.Hosts), len(trial.ByWorker))
+			t.Errorf("the trial has %d errors, %d hosts and %d workers", trial.Errors, len(run.Hosts), len(trial.ByWorker))
 		}
 		for _, reason := range trial.Verdict.Reasons {
 			if trial.Verdict.State == verdict.Invalid || !slices.Contains(ofTheNode, reason.Rule) {
@@ -103,7 +103,7 @@ func checkMetrics(t *testing.T, run *record.Run, dir string, members int) {
 func checkGone(t *testing.T) {
 	t.Helper()
 	if left := listRemains(t); left != "" {
-		t.Errorf("there still is %.500s", left)
+		t.Errorf("these resources still exist: %.500s", left)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestCheckHostsInPods(t *testing.T) {
 	}
 	for i, h := range check.Hosts {
 		if !strings.HasPrefix(h.Name, "member-") || !strings.Contains(h.Name, " on ") {
-			t.Errorf("host %d is named %q", i, h.Name)
+			t.Errorf("host %d has the name %q", i, h.Name)
 		}
 	}
 	checkGone(t)

@@ -82,7 +82,7 @@ func TestSizes(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	t.Logf("a node with only the images of this test:\n%s", row(ctx, t, client, &rows[0], nil))
+	t.Logf("the node with only the images of this test:\n%s", row(ctx, t, client, &rows[0], nil))
 	if err := node.AddImages(ctx, nodeImages); err != nil {
 		t.Fatal(err)
 	}
@@ -151,14 +151,14 @@ func row(ctx context.Context, t *testing.T, client *clientv3.Client, m *measured
 	}
 	n := len(sizes)
 	if n == 0 {
-		t.Errorf("there are no %s", m.name)
+		t.Errorf("the cluster has no %s", m.name)
 		return ""
 	}
 	slices.Sort(sizes)
 	median := sizes[n/2]
 	if of != nil && *of != application.NumResources {
 		if size := of.ValueSize(); 2*size > 3*median || 2*median > 3*size {
-			t.Errorf("%s have %d bytes in the load, and %d here", m.name, size, median)
+			t.Errorf("%s have %d bytes in the load, but the measured median is %d bytes", m.name, size, median)
 		}
 	}
 	return fmt.Sprintf("| %s | `%s` | %d | %d | %d | %d | %d |\n", m.name, m.below, n, median, sum/n, sizes[(9*n+9)/10-1], sizes[n-1])

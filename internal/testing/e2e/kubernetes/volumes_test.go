@@ -43,19 +43,19 @@ func TestVolume(t *testing.T) {
 	checkGone(t)
 	if logs, err := filepath.Glob(filepath.Join(folder, "agent", "*")); err != nil || len(logs) == 0 {
 		left, _ := os.ReadDir(folder)
-		t.Errorf("the member's logs are not on the volume, %v: there is %v", err, left)
+		t.Errorf("the volume does not contain the member's logs (error %v): it contains %v", err, left)
 	}
 
 	c, _, out = command(t, puts, "--members", "1", "--workers", "1", "--pod-storage-class", "none", "--ready-timeout", "4s")
 	if err := c.Run(); err == nil || !strings.Contains(out.String(), `; the pod's volume: ProvisioningFailed: storageclass.storage.k8s.io "none" not found`) {
-		t.Errorf("with a class that is not there it ends with %v and says:\n%s", err, out)
+		t.Errorf("with a storage class that does not exist, the run ended with %v and the output\n%s", err, out)
 	}
 	checkGone(t)
 
 	// A second member on the node would need a second volume, which does not exist.
 	c, _, out = command(t, puts, "--members", "2", "--workers", "1", "--pod-storage-class", "disks", "--ready-timeout", "8s")
 	if err := c.Run(); err == nil || !strings.Contains(out.String(), "the pod cannot be scheduled on any node: ") || !strings.Contains(out.String(), "volume") {
-		t.Errorf("without a volume it ends with %v and says:\n%s", err, out)
+		t.Errorf("without a volume, the run ended with %v and the output\n%s", err, out)
 	}
 	checkGone(t)
 }

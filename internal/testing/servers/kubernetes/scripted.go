@@ -134,7 +134,7 @@ func (s *Scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	path := scriptedPath.FindStringSubmatch(r.URL.Path)
 	if path == nil {
-		s.t.Errorf("%s %s is no request to the API", r.Method, r.URL)
+		s.t.Errorf("%s %s is not a request to the Kubernetes API", r.Method, r.URL)
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}

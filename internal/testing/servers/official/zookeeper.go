@@ -54,7 +54,7 @@ func ZooKeeper(t testing.TB, a store.Access) *zk.Conn {
 				return c
 			}
 		case <-time.After(waitLimit):
-			t.Fatal("the official client gets no session")
+			t.Fatal("the official client did not get a session")
 		}
 	}
 }
