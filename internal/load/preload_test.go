@@ -48,8 +48,8 @@ func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 	}
 }
 
-// A preload repeats a failed operation instead of giving up. In CI, the operations fail with only two
-// of five errors.
+// A preload repeats a failed operation instead of giving up. In CI, the operations fail with only
+// two of five errors.
 func TestPreloadRepeatsFailedOperations(t *testing.T) {
 	t.Parallel()
 	for _, script := range settle.Sample(t, 2, []string{"error=unavailable every 97", "error=refused every 97", "error=store_timeout every 301", "error=bad_request every 97", "error=denied every 97"}) {

@@ -124,8 +124,8 @@ func (c *cuttable) serve(t *testing.T, to string) (endpoint string) {
 	return l.Addr().String()
 }
 
-// eventually polls every millisecond until ok returns true. It fails the test if that takes longer than the constant
-// `patience`.
+// eventually polls every millisecond until ok returns true. It fails the test if that takes longer
+// than the constant `patience`.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	end, again := time.After(patience), time.NewTicker(time.Millisecond)

@@ -20,8 +20,8 @@ func TestInterruptedCallsAreNotFailures(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutASuccessAreSent covers a kind of call whose calls all failed, or of which none was
-// due: its histograms are empty.
+// TestCallsWithoutASuccessAreSent covers a kind of call whose calls all failed, or of which none
+// was due: its histograms are empty.
 func TestCallsWithoutASuccessAreSent(t *testing.T) {
 	for _, failed := range []uint64{0, 3} {
 		sent := Calls{Name: "put", Due: failed, Response: NewHistogram(), Service: NewHistogram()}

@@ -36,8 +36,8 @@ func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
 	return Parse(path, data, c, o)
 }
 
-// ReadText reads the text of a scenario, for example from standard input. It returns an error if the
-// text is larger than a scenario may be.
+// ReadText reads the text of a scenario, for example from standard input. It returns an error if
+// the text is larger than a scenario may be.
 func ReadText(in io.Reader) ([]byte, error) { return files.ReadAll(in, file.MaxBytes) }
 
 // Parse parses a scenario from data. The parameter name is the name of the file in errors. If the

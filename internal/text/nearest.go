@@ -21,8 +21,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// SuggestOrList returns the end of a message about an unknown word: a question with the most similar
-// known word, or a list of all known words if none is similar.
+// SuggestOrList returns the end of a message about an unknown word: a question with the most
+// similar known word, or a list of all known words if none is similar.
 func SuggestOrList(word string, known []string) string {
 	if best := Nearest(word, known); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)

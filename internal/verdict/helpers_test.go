@@ -86,8 +86,8 @@ func setTimes(f *Figures, total, p99, longest float64) {
 	}
 }
 
-// setHalves sets the throughput of both halves of the window. Each half is n seconds long. In each half,
-// the throughput of the seconds alternates around the mean.
+// setHalves sets the throughput of both halves of the window. Each half is n seconds long. In each
+// half, the throughput of the seconds alternates around the mean.
 func setHalves(f *Figures, n int, first, second, deviation uint64) {
 	f.Measured.Seconds = float64(2 * n)
 	setTimes(f, float64(100*2*n)*1e9, 50e6, 50e6)

@@ -130,8 +130,8 @@ func BriefText(e *record.Event) string {
 // notableGap is the minimum length of a gap that is reported with its events.
 const notableGap = 100 * time.Millisecond
 
-// SpikeFactor is the factor by which the p99 of a one-second interval must exceed the median interval's
-// p99 before the interval is reported with its events.
+// SpikeFactor is the factor by which the p99 of a one-second interval must exceed the median
+// interval's p99 before the interval is reported with its events.
 const SpikeFactor = 2
 
 // EventsOf returns the events in a trial's window. The caller must have read the trial's events

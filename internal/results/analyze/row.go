@@ -1,7 +1,7 @@
 // Package analyze turns records into findings: tables of trials, conditions, events and thresholds.
 // Its subpackages, such as limits, overtime, compare and faults, produce other findings; they use
-// the rows, tables and events of this package. The package reads only the record and does not format
-// output.
+// the rows, tables and events of this package. The package reads only the record and does not
+// format output.
 package analyze
 
 import (
@@ -217,8 +217,8 @@ func ClusterOf(run *record.Run, t *record.Trial) record.Cluster {
 	return record.Cluster{}
 }
 
-// RepeatLabels returns the labels of the trials, in the order of first appearance. Several repeats of a
-// trial share one label, which contains the number of these repeats.
+// RepeatLabels returns the labels of the trials, in the order of first appearance. Several repeats
+// of a trial share one label, which contains the number of these repeats.
 func RepeatLabels(trials []*record.Trial) (all []string) {
 	repeats := map[string]int{}
 	for _, t := range trials {

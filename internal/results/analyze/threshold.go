@@ -38,8 +38,8 @@ type Missed struct {
 	// UndecidedReason is the reason why the trial has no value that can be compared, or why its
 	// value is not conclusive.
 	UndecidedReason string `json:"why,omitempty"`
-	// Undecided is set if the result is unknown: the trial does not have the value or is invalid, or
-	// a disturbance may explain why the value misses the limit.
+	// Undecided is set if the result is unknown: the trial does not have the value or is invalid,
+	// or a disturbance may explain why the value misses the limit.
 	Undecided bool `json:"not_known,omitempty"`
 
 	repeated bool
@@ -288,9 +288,9 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s ThresholdStatus, err
 	return m, NotMet, nil
 }
 
-// disturbanceReason returns a reason if disturbances of the trial may explain why a value misses the
-// limit: without their largest possible effect, the value would meet the limit. Otherwise it returns
-// an empty string.
+// disturbanceReason returns a reason if disturbances of the trial may explain why a value misses
+// the limit: without their largest possible effect, the value would meet the limit. Otherwise it
+// returns an empty string.
 func (t *Threshold) disturbanceReason(trial *record.Trial, v figures.Value) string {
 	effect, direction := trial.Verdict.Effect.ForFigure(t.Metric), "raised"
 	if t.Figure.Direction == figures.HigherIsBetter {

@@ -34,8 +34,8 @@ type Population struct {
 	tooFewFormat string // format of the phrase which states that too few samples are beyond a percentile; "" for the default
 }
 
-// UnknownReason returns the reason why the figure v is not known. The parameter `count` is the number of
-// samples.
+// UnknownReason returns the reason why the figure v is not known. The parameter `count` is the
+// number of samples.
 func (p Population) UnknownReason(v Value, count uint64) string {
 	switch {
 	case count == 0:

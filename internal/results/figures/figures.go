@@ -1,7 +1,7 @@
 // Package figures defines the figures of a trial, such as throughput, p99 and the share of failed
-// operations. It also computes the figures that are not in the run directory: percentiles, the lines
-// of --interval, and the recovery after faults. It opens runs together with the events and the
-// recovery of their trials.
+// operations. It also computes the figures that are not in the run directory: percentiles, the
+// lines of --interval, and the recovery after faults. It opens runs together with the events and
+// the recovery of their trials.
 package figures
 
 import (

@@ -58,9 +58,9 @@ func (f *Fault) Injected() bool { return f.BeganAt != nil }
 
 // Recovery describes the effect of a fault on the load, as clients observed it. Outages end at the
 // next fault or at the end of the window. Failures and late events are attributed to the fault that
-// caused them; see figures.findCause. Times are in seconds after the start of the window. All fields are
-// zero before figures.ReadEvents, if the fault was not injected in the window, or if slots.jsonl cannot
-// be read.
+// caused them; see figures.findCause. Times are in seconds after the start of the window. All
+// fields are zero before figures.ReadEvents, if the fault was not injected in the window, or if
+// slots.jsonl cannot be read.
 type Recovery struct {
 	// Outage is the longest gap without any completed operation after the start of the fault. The
 	// search for this gap ends at the next fault, or at the end of the window. OutageStart is the

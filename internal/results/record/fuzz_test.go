@@ -157,8 +157,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzRunDirectory searches for a run.json with which Open or ReadTrialFiles read files outside the run
-// directory.
+// FuzzRunDirectory searches for a run.json with which Open or ReadTrialFiles read files outside the
+// run directory.
 func FuzzRunDirectory(f *testing.F) {
 	for _, folder := range []string{"trial-01", "../out", "link", "trial-01/../../out", "/", "", "trial-01/link"} {
 		f.Add(folder)

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// readSlots reads slots.jsonl of a trial with faults into Slots. It returns a sentence if this fails.
-// It returns "" if slots.jsonl is missing, because Open has already reported this.
+// readSlots reads slots.jsonl of a trial with faults into Slots. It returns a sentence if this
+// fails. It returns "" if slots.jsonl is missing, because Open has already reported this.
 func (t *Trial) readSlots(dir string) (problem string) {
 	if countInjected(t.Faults) == 0 {
 		return ""

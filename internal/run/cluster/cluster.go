@@ -1,6 +1,6 @@
 // Package cluster runs a store's members on hosts: it starts them, waits until they are ready,
-// sends signals to them, restarts and stops them. The store's package provides the commands as data;
-// nothing in this package depends on the store.
+// sends signals to them, restarts and stops them. The store's package provides the commands as
+// data; nothing in this package depends on the store.
 package cluster
 
 import (

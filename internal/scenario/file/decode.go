@@ -12,7 +12,8 @@ import (
 )
 
 // DecodeSettings decodes a store's settings into the struct that target points to. It refuses keys
-// that the struct does not have; the error suggests or lists the keys in `known`. Every error is an *Error with a position.
+// that the struct does not have; the error suggests or lists the keys in `known`. Every error is an
+// *Error with a position.
 func (n *Node) DecodeSettings(store string, known []string, target any) (err error) {
 	if n.base != nil {
 		if err := n.base.DecodeSettings(store, known, target); err != nil {

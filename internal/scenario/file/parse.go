@@ -1,5 +1,5 @@
-// Package file reads the YAML text of a scenario file into values with positions, and describes errors
-// at these positions. It does not know the meaning of any key.
+// Package file reads the YAML text of a scenario file into values with positions, and describes
+// errors at these positions. It does not know the meaning of any key.
 package file
 
 import (
@@ -301,8 +301,8 @@ func (n *Node) Field(key string) *Node {
 	return n
 }
 
-// ScalarText reads a single value as text. This method and the following ones return the value, or an
-// *Error that has a position and names the key.
+// ScalarText reads a single value as text. This method and the following ones return the value, or
+// an *Error that has a position and names the key.
 func (n *Node) ScalarText(key string) (string, error) {
 	if n.Kind != Scalar {
 		return "", n.Pos.Errorf("%s must be text, not %s", key, n.Describe())

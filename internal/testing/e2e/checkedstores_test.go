@@ -165,8 +165,8 @@ func TestNodesThatOutliveTheirSessionsAreFound(t *testing.T) {
 	}
 }
 
-// checkNodes runs nodesScenario against a null server with the given script. The parameter `want` is
-// whether verification must find nodes that outlive their sessions.
+// checkNodes runs nodesScenario against a null server with the given script. The parameter `want`
+// is whether verification must find nodes that outlive their sessions.
 func checkNodes(t *testing.T, r settle.Reporter, script string, want bool) {
 	t.Helper()
 	w, code := newWorld(t), exitDone

@@ -19,8 +19,8 @@ import (
 
 // If quorumbench does not read a cluster's logs, it detects elections through status requests, even
 // if the leader changes without a failure. The event has the time of the status request, and its
-// text says so. The election is counted once, and no member is reported as lost. CI tests one of the
-// stores.
+// text says so. The election is counted once, and no member is reported as lost. CI tests one of
+// the stores.
 func TestMovedLeadershipIsDetected(t *testing.T) {
 	t.Parallel()
 	for _, name := range settle.Sample(t, 1, []string{"etcd", "consul"}) {

@@ -147,7 +147,8 @@ func lateClass(seconds float64) int {
 }
 
 // TestFaultsEndWithTheRun ends a run during a fault, with Ctrl-C or SIGKILL. A paused or cut-off
-// member must end with the run, and the members' network must be removed. CI tests two of the cases.
+// member must end with the run, and the members' network must be removed. CI tests two of the
+// cases.
 func TestFaultsEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	for _, of := range settle.Sample(t, 2, []struct {

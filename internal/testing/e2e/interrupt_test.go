@@ -44,8 +44,8 @@ func (p *startedProgram) measuring(t *testing.T, dir, folder string) {
 	})
 }
 
-// An interrupted command prints what it has measured. etcd's benchmark does not. CI tests two of the
-// signals.
+// An interrupted command prints what it has measured. etcd's benchmark does not. CI tests two of
+// the signals.
 func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	all := map[string]func(*startedProgram, *testing.T){

@@ -1,8 +1,8 @@
 //go:build linux
 
 // Package e2e_test runs the built program against real clusters, with real processes, signals, full
-// disks and certificates. Each test is named after a behavior that the program must have, or after a
-// flaw in other tools that the program must avoid.
+// disks and certificates. Each test is named after a behavior that the program must have, or after
+// a flaw in other tools that the program must avoid.
 package e2e_test
 
 import (

@@ -8,9 +8,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// TrialWithP99 returns a trial whose timeline has the given p99 values in milliseconds, one per second.
-// A value of 0 means that all operations in that second failed. A negative value means that almost
-// no operation was done.
+// TrialWithP99 returns a trial whose timeline has the given p99 values in milliseconds, one per
+// second. A value of 0 means that all operations in that second failed. A negative value means that
+// almost no operation was done.
 func TrialWithP99(p99 ...float64) *record.Trial {
 	opened := Noon
 	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: float64(len(p99))}
@@ -36,8 +36,8 @@ func MemberEvent(after time.Duration, member string, kind store.SignalKind, took
 }
 
 // AddRows adds rows of machines.csv with the same name to a trial: one at the start of the window,
-// and one after each second. The function `change` fills a row; its second argument is the number of seconds since the
-// start.
+// and one after each second. The function `change` fills a row; its second argument is the number
+// of seconds since the start.
 func AddRows(t *record.Trial, name string, seconds int, change func(r *record.MachineRow, second float64)) {
 	for second := range seconds + 1 {
 		r := record.NewMachineRow(t.Opened.Add(time.Duration(second)*time.Second), name)

@@ -19,7 +19,7 @@ type Script[C store.Codec] struct {
 func (s Script[C]) Ask(op store.Op) string {
 	s.Helper()
 	if s.Codec.Room() != 1 {
-		s.Fatal("the codec has no room for an operation")
+		s.Fatal("the codec cannot accept another operation")
 	}
 	s.Codec.Submit(&op)
 	return s.Sent()

@@ -11,9 +11,9 @@ const (
 	minChange = 0.15
 	// certainChange is the evidence that proves a change: the improvement of the fit, as twice a
 	// log-likelihood ratio, if two capacities replace one capacity that may drift. On simulated
-	// stores whose capacity does not change suddenly, at most 1 % of the searches had more evidence.
-	// If the improvement is at least possibleChange, a change is possible, and the interval covers
-	// the capacities before and after it.
+	// stores whose capacity does not change suddenly, at most 1 % of the searches had more
+	// evidence. If the improvement is at least possibleChange, a change is possible, and the
+	// interval covers the capacities before and after it.
 	certainChange  = 12
 	possibleChange = 5
 	// minTrials is the minimum number of trials near the capacity on each side of a change.

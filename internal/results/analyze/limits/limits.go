@@ -1,6 +1,6 @@
-// Package limits finds what limited the throughput and the times of a trial, such as a member's disk
-// or the load generator, and what happened during its spikes. It also computes the results of `check
-// perf`, `check scale`, `check members` and `check disk`; only `check perf` uses the causes.
+// Package limits finds what limited the throughput and the times of a trial, such as a member's
+// disk or the load generator, and what happened during its spikes. It also computes the results of
+// `check perf`, `check scale`, `check members` and `check disk`; only `check perf` uses the causes.
 package limits
 
 import (

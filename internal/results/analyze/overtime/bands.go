@@ -59,9 +59,10 @@ func (c *Combined) Note() string {
 
 // CombineRepeats combines the charts of a trial's repeats: each line becomes the median of the
 // repeats, with their range. CombineRepeats includes only the valid repeats. If no repeat is valid,
-// it includes the suspect repeats whose figures can be compared (see analyze.ExclusionReason). If there are
-// no such repeats either, it includes all repeats. The result has only the charts that describe the
-// load. CombineRepeats returns false if fewer than two repeats have charts and figures.
+// it includes the suspect repeats whose figures can be compared (see analyze.ExclusionReason). If
+// there are no such repeats either, it includes all repeats. The result has only the charts that
+// describe the load. CombineRepeats returns false if fewer than two repeats have charts and
+// figures.
 func CombineRepeats(r *analyze.Row, all []*Charts) (*Charts, bool) {
 	all = slices.DeleteFunc(slices.Clone(all), func(o *Charts) bool { return len(o.Panels) == 0 || !analyze.HasFigures(o.Trial) })
 	if len(all) < 2 {
@@ -230,9 +231,9 @@ func linesOf(repeats []*Charts, of func(*Charts) *Line) []gridLine {
 }
 
 // combineLine returns the median of the repeats' lines, with their range. If the number of repeats
-// is even, the median of a column is the worse of the two middle values (see analyze.Median). If a repeat
-// has no value in a column, the median of this column is unknown. The median of a single repeat is
-// its line, without a range.
+// is even, the median of a column is the worse of the two middle values (see analyze.Median). If a
+// repeat has no value in a column, the median of this column is unknown. The median of a single
+// repeat is its line, without a range.
 func (o *Charts) combineLine(name string, better figures.Direction, repeats []gridLine) Line {
 	g := &o.Grid
 	out, whole := g.newLine(name), g.newLine(name)
@@ -260,8 +261,8 @@ func (o *Charts) combineLine(name string, better figures.Direction, repeats []gr
 	return out
 }
 
-// medianNumber returns the median of numbers, by the same rule as analyze.Median. It changes the order of
-// the numbers.
+// medianNumber returns the median of numbers, by the same rule as analyze.Median. It changes the
+// order of the numbers.
 func medianNumber(all []float64, better figures.Direction) float64 {
 	slices.Sort(all)
 	return all[analyze.MedianIndex(len(all), better)]

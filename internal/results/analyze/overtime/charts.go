@@ -1,6 +1,6 @@
-// Package overtime computes the charts of a trial over time: lines, marks of events, the heat map and
-// percentile curves. It also combines the charts of repeats, and groups the charts of several trials.
-// Trace computes a trace of a run for other programs.
+// Package overtime computes the charts of a trial over time: lines, marks of events, the heat map
+// and percentile curves. It also combines the charts of repeats, and groups the charts of several
+// trials. Trace computes a trace of a run for other programs.
 package overtime
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Charts holds the charts of a trial from its warm-up to its end. All of them use the columns of the
-// same grid, so they share a time axis.
+// Charts holds the charts of a trial from its warm-up to its end. All of them use the columns of
+// the same grid, so they share a time axis.
 type Charts struct {
 	Trial *record.Trial
 	// Combined is set if the values of several repeats are combined. In this case, Trial is the
@@ -58,8 +58,8 @@ type Mark struct {
 	From, To float64 // in seconds since the start of the window
 	analyze.Events
 	Member string
-	// Severe is set if the event affects the whole cluster, if it is the start of an injected fault,
-	// or if it is a lost or recovered member. All charts mark severe events.
+	// Severe is set if the event affects the whole cluster, if it is the start of an injected
+	// fault, or if it is a lost or recovered member. All charts mark severe events.
 	Severe bool
 }
 

@@ -138,8 +138,8 @@ func (g *ChartGroup) addRepeatNotes(all []*Charts) {
 const MaxBands = 4
 
 // representsBetter reports whether t represents its store better than the other trial. A trial
-// without an analyze.ExclusionReason is better than a trial with one. Otherwise, the trial with the higher
-// throughput is better.
+// without an analyze.ExclusionReason is better than a trial with one. Otherwise, the trial with the
+// higher throughput is better.
 func representsBetter(t, other *record.Trial) bool {
 	if a, b := analyze.ExclusionReason(t) != "", analyze.ExclusionReason(other) != ""; a != b {
 		return b

@@ -38,8 +38,8 @@ func WindowOf(t *record.Trial) Span {
 	return Span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
 }
 
-// MinIntervalSeconds is the minimum length, in seconds, that an interval must have for its throughput
-// to be comparable with that of whole seconds.
+// MinIntervalSeconds is the minimum length, in seconds, that an interval must have for its
+// throughput to be comparable with that of whole seconds.
 const MinIntervalSeconds = 0.2
 
 // MeasuredRows returns the rows (one per second) in a trial's measurement window.

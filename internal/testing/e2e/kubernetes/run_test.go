@@ -107,7 +107,8 @@ func checkGone(t *testing.T) {
 	}
 }
 
-// listRemains lists the objects that runs and checks have left, or returns an empty string if there are none.
+// listRemains lists the objects that runs and checks have left, or returns an empty string if there
+// are none.
 func listRemains(t *testing.T) string {
 	t.Helper()
 	for _, kind := range []string{"/apis/batch/v1/jobs", "/api/v1/pods", "/api/v1/secrets", "/api/v1/persistentvolumeclaims"} {

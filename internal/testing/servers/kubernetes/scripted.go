@@ -51,15 +51,15 @@ type Scripted struct {
 	Warnings   map[string]string // the warning "REASON: MESSAGE" about an object; the key is a part of the object's name
 	Forbidden  string            // regular expression; matching rights are missing
 	JobStatus  string            // JSON; empty if Jobs have no status
-	// Dropped contains the number of requests that the server neither executes nor answers. TimedOut
-	// contains the number of requests that the server executes, but answers with a timeout. The keys
-	// are rights, as in Used.
+	// Dropped contains the number of requests that the server neither executes nor answers.
+	// TimedOut contains the number of requests that the server executes, but answers with a
+	// timeout. The keys are rights, as in Used.
 	Dropped, TimedOut map[string]int
 
 	t  testing.TB
 	mu sync.Mutex
-	// used contains the rights that were used, as "NAMESPACE GROUP RESOURCE VERB", without the empty
-	// parts.
+	// used contains the rights that were used, as "NAMESPACE GROUP RESOURCE VERB", without the
+	// empty parts.
 	used    map[string]bool
 	objects []map[string]any
 	created []string // the bodies of the created Jobs
