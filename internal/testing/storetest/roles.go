@@ -64,7 +64,7 @@ func CheckRoles(ctx context.Context, a store.Admin, s *store.Status) error {
 			}
 			got := a.Role(ctx, i)
 			if got.Err != nil || got.Endpoint != want.Endpoint || got.ID != want.ID || got.Role != want.Role || got.Term != want.Term {
-				return fmt.Errorf("Status reports the member %+v, but Role reports %+v", want, got)
+				return fmt.Errorf("the status reports the member %+v, but Role reports %+v", want, got)
 			}
 			if l := s.Leader(); got.Leader != 0 && got.Leader != l.ID {
 				return fmt.Errorf("%s reports the leader %x, but the leader is %+v", got.Endpoint, got.Leader, *l)
