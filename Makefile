@@ -184,7 +184,7 @@ test-long: export QUORUMBENCH_LONG = 1
 test-long: lint servers browser sshd patroni prometheus hdrhistogram
 	GOOS=darwin go vet ./...
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/testing/verdictbench
-	QUORUMBENCH_CAPACITY_SEEDS=50 go test -timeout 60m ./internal/results/analyze/capacity
+	QUORUMBENCH_CAPACITY_SEEDS=100 go test -timeout 120m ./internal/results/analyze/capacity
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/testing/disks
 	QUORUMBENCH_OUTAGES=10 go test -timeout 20m ./internal/measure

@@ -7,7 +7,7 @@ import "math"
 // before and after the change, it would give a capacity that the store never had.
 const (
 	// minChange is the smallest step in the logarithm of the capacity that counts as a change. A
-	// slow drift is handled as a movement instead.
+	// smaller step is treated as a drift (estimateDrift).
 	minChange = 0.15
 	// certainChange is the evidence that proves a change: the improvement of the fit, as twice a
 	// log-likelihood ratio, if two capacities replace one capacity that may drift. On simulated
@@ -18,8 +18,8 @@ const (
 	possibleChange = 5
 	// minTrials is the minimum number of trials near the capacity on each side of a change.
 	minTrials = 2
-	// maxPeriods limits the number of periods, because the capacity of a store may change all the
-	// time.
+	// maxPeriods is the maximum number of periods that end with a change, because the capacity of a
+	// store may change all the time.
 	maxPeriods  = 6
 	changeSteps = 160
 )
@@ -90,15 +90,14 @@ func (s *Search) findChange(required float64) (first int) {
 			continue
 		}
 		f := newFit(points, goal, low, high)
-		step := f.change(low, high)
-		if step.gain >= required { // a steady drift can look like a step
-			d := driftFit{fit: f, level: s.Level, low: low, high: high}
-			if d.first, d.last = s.span(); d.findBestCell() {
-				step.gain = min(step.gain, (d.best.deviance-step.deviance)/step.chance)
+		found := f.change(low, high)
+		if found.gain >= required { // a steady drift can look like a step
+			if d, ok := s.fitDrift(f, low, high); ok {
+				found.gain = min(found.gain, (d.best.deviance-found.deviance)/found.chance)
 			}
 		}
-		if step.gain > most {
-			most, first = step.gain, s.trialIndexAt(points[step.at].time)
+		if found.gain > most {
+			most, first = found.gain, s.trialIndexAt(points[found.at].time)
 		}
 	}
 	if most < required {

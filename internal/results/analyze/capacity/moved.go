@@ -42,9 +42,10 @@ func (s *Search) estimateDrift() driftRange {
 
 // unchangedProbability is the probability that must be reached before the search ends with an
 // interval: the probability that all values of a possibly drifting capacity are within this
-// interval. In simulations, more searches on drifting stores ended as Found with the value 0.5, and
-// searches on stores without a drift took 25 % longer with the value 2/3.
-const unchangedProbability = 0.55
+// interval. In simulations, more searches on drifting stores ended as Found with a wrong interval with
+// the value 0.55 (94 of 100 intervals were right instead of 95), and searches on an M/M/1 queue took
+// 18 % longer with the value 0.6 than with 0.55.
+const unchangedProbability = 0.6
 
 // staysWithin reports whether it is sufficiently probable that all values of the capacity during
 // the search are within an interval.
@@ -63,11 +64,17 @@ func (s *Search) eachDrift(do func(d *driftFit)) {
 		if !crossed {
 			continue
 		}
-		d := driftFit{fit: newFit(points, goal, low, high), level: s.Level, low: low, high: high}
-		if d.first, d.last = s.span(); d.findBestCell() {
-			do(&d)
+		if d, ok := s.fitDrift(newFit(points, goal, low, high), low, high); ok {
+			do(d)
 		}
 	}
+}
+
+// fitDrift finds the capacity and the drift that fit best. It returns false if there is no data.
+func (s *Search) fitDrift(f *fit, low, high float64) (d *driftFit, ok bool) {
+	d = &driftFit{fit: f, level: s.Level, low: low, high: high}
+	d.first, d.last = s.span()
+	return d, d.findBestCell()
 }
 
 // span returns when the first trial began and when the last trial so far ended, in seconds since

@@ -118,7 +118,8 @@ func TestIntervalContainsTheCapacity(t *testing.T) {
 			slices.Sort(took)
 			slices.Sort(widths)
 			t.Logf("right %d of %d, within 2 %% %d, median width %.2f %%, median %.0f s, changed %d of %d, %v", right, n, narrow, 100*widths[n/2], took[n/2], changed, late, status)
-			if lack := maxMisses(n, float64(20-m.right)/20); n-right > lack {
+			// With few seeds, chance may cause a larger share of wrong results.
+			if lack := n*(20-m.right)/20 + 2*min(1, 100/n/5); n-right > lack {
 				t.Errorf("the interval holds the truth in %d of %d seeds, and may miss it in %d", right, n, lack)
 			}
 			switch {
@@ -132,13 +133,6 @@ func TestIntervalContainsTheCapacity(t *testing.T) {
 			}
 		})
 	}
-}
-
-// maxMisses returns the number of misses in n searches that chance exceeds with a probability of
-// about 1 % (normal approximation), if each search misses with probability p.
-func maxMisses(n int, p float64) int {
-	mean := float64(n) * p
-	return int(math.Round(mean + 2.33*math.Sqrt(mean*(1-p))))
 }
 
 // table formats the trials of a search. Rates are shares of the true capacity.
