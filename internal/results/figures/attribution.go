@@ -12,8 +12,9 @@ const slotsPerSecond = measure.Slots
 // slot returns the index of the first slot that begins at or after a time.
 func slot(seconds float64) int { return int(math.Ceil(seconds*slotsPerSecond - 1e-9)) }
 
-// ms converts seconds to milliseconds, rounded down.
-func ms(seconds float64) int { return int(seconds * 1000) }
+// ms converts seconds to milliseconds, rounded down. A number of seconds that was computed from
+// milliseconds becomes the same milliseconds again, despite rounding errors.
+func ms(seconds float64) int { return int(seconds*1000 + 1e-6) }
 
 // injectedFault is an injected fault, with times as numbers of slots. The fault began at `began`.
 // The known effects of earlier faults ended at `since`. Earlier faults may have had effects until

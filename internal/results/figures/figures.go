@@ -99,7 +99,7 @@ func (f *Figure) Value(t *record.Trial) Value {
 // Share returns the figure of a trial as a share of its Total. If there is no share, it returns the
 // reason.
 func (f *Figure) Share(t *record.Trial) (v Value, reason string) {
-	if v = f.Value(t); !v.Known { // return first: the total may not be known either
+	if v = f.Value(t); !v.Known { // first, because the total may not be known either
 		return Value{}, f.MissingReason
 	}
 	whole := f.Total.Count(t)

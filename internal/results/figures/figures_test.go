@@ -19,18 +19,23 @@ func fullTrial(t *testing.T) *record.Trial {
 	c, x, n := conditions(), 0.25, int64(7)
 	c.Watch, c.STM = &scenario.Watch{Watchers: 3}, &scenario.STM{}
 	c.Mix = append(c.Mix, scenario.Operation{Kind: kv.Range, Weight: 1})
-	totals := &measure.Totals{Seconds: 3, Tally: measure.Tally{Due: 9100, Done: 9000, Lateness: measure.NewHistogram()}}
-	totals.Retries, totals.Keys = 8, 9
-	totals.Outcomes[kv.OK], totals.Outcomes[kv.TimedOut] = 9000, 100
+	totals := &measure.Totals{Seconds: 3, Tally: measure.Tally{Due: 9000, Done: 9000, Lateness: measure.NewHistogram()}}
+	totals.Retries, totals.Keys, totals.BytesIn, totals.BytesOut = 8, 9, 3_000_000, 2_700_000
+	totals.Outcomes[kv.OK], totals.Outcomes[kv.Miss] = 8900, 100
 	cell := &measure.Cell{Series: measure.Series{Kind: kv.Put, Member: 1, Term: 2}, Response: measure.NewHistogram(), Service: measure.NewHistogram()}
-	cell.Failed[measure.ErrorIndex(kv.TimedOut)] = measure.NewHistogram()
 	for i := range int64(9000) {
 		measure.Record(cell.Response, 1500*i)
 		measure.Record(cell.Service, 1000*i)
 		measure.Record(totals.Lateness, 500*i)
 	}
-	for range 100 {
-		measure.Record(cell.Failed[measure.ErrorIndex(kv.TimedOut)], 5e9)
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ { // a different number of errors of each kind
+		failed := measure.NewHistogram()
+		for range 10 + int(o) {
+			measure.Record(failed, int64(o)*1e8)
+		}
+		cell.Failed[measure.ErrorIndex(o)] = failed
+		totals.Outcomes[o] = 10 + uint64(o)
+		totals.Due += 10 + uint64(o)
 	}
 	totals.Cells = []*measure.Cell{cell}
 	totals.Parts, totals.MergedAfter = []measure.Part{{Worker: "w1"}, {Worker: "w2", StartDelay: 5, ClockError: 3}}, 7
@@ -88,6 +93,28 @@ func TestFiguresEqualTheJSONObject(t *testing.T) {
 		if f.Meaning == "" {
 			t.Errorf("%s has no meaning", f.Field)
 		}
+	}
+}
+
+// The figures of errors by kind, and the figures that only a closed loop has, equal the fields of
+// the trial.
+func TestFiguresWithoutAKey(t *testing.T) {
+	trial := fullTrial(t)
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		f := Registered("errors-" + strings.ReplaceAll(o.String(), "_", "-"))
+		if v := f.Value(trial); !v.Known || v.Number != float64(10+o) {
+			t.Errorf("%s is %+v, want %d", f.Name, v, 10+o)
+		}
+	}
+	c := conditions()
+	c.Arrival, c.Rate, c.Clients = scenario.Closed, nil, 5
+	totals := &measure.Totals{Seconds: 3, Tally: measure.Tally{Due: 101, Done: 101}}
+	totals.Outcomes[kv.OK] = 101
+	totals.Connections = []measure.Connection{{Endpoint: "a:1", Completed: []uint64{10, 20}}, {Endpoint: "b:2", Completed: []uint64{4}}, {Endpoint: "a:1", Completed: []uint64{60, 7}}}
+	closed := record.NewTrial(c, record.Observed{}, totals, nil, nil)
+	f := Registered("fairness")
+	if v := f.Value(&closed); closed.ByClient == nil || closed.ByClient.FairnessIndex == nil || !v.Known || v.Number != *closed.ByClient.FairnessIndex {
+		t.Errorf("fairness is %+v, and the clients are %+v", v, closed.ByClient)
 	}
 }
 

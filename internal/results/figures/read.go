@@ -27,18 +27,6 @@ func OpenRuns(dirs []string) (runs []*record.Run, all *record.Run, err error) {
 }
 
 // ReadEvents reads the files of all trials (Run.ReadTrialFiles), and computes the recovery after
-// faults from them. The run must have been opened from dir. ReadEvents adds a sentence to the run's
-// Problems for each error. It must be called only once, because it appends to Notes and Problems.
-func ReadEvents(r *record.Run, dir string) {
-	r.ReadTrialFiles(dir)
-	for i := range r.Trials {
-		t := &r.Trials[i]
-		if t.Slots == nil {
-			continue
-		}
-		if err := computeRecovery(t, t.Slots); err != nil {
-			r.AddRecoveryProblem(t, err)
-		}
-		t.Slots = nil // it is large
-	}
-}
+// faults. The run must have been opened from dir. ReadEvents adds a sentence to the run's Problems
+// for each error. It must be called only once, because it appends to Notes and Problems.
+func ReadEvents(r *record.Run, dir string) { r.ReadTrialFiles(dir, computeRecovery) }

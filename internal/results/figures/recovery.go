@@ -23,7 +23,7 @@ const (
 // computeRecovery sets the recovery of all faults that were injected, and adds one sentence about
 // the outages of each kind of fault to the trial's notes. If it returns an error, the recovery is
 // unknown.
-func computeRecovery(t *record.Trial, c *measure.WindowTimeline) error {
+func computeRecovery(t *record.Trial, read func() (*measure.WindowTimeline, error)) error {
 	for i := range t.Faults {
 		if at := t.Faults[i].BeganAt; at != nil && *at < 0 {
 			return fmt.Errorf("fault %d began before the window", i+1)
@@ -31,6 +31,10 @@ func computeRecovery(t *record.Trial, c *measure.WindowTimeline) error {
 	}
 	if len(t.Faults) > fault.MaxFaults {
 		return fmt.Errorf("the trial has more than %d faults", fault.MaxFaults)
+	}
+	c, err := read()
+	if err != nil {
+		return err
 	}
 	seconds := float64(len(c.P99))
 	if seconds < math.Floor(t.Seconds) {
@@ -123,7 +127,7 @@ func findRecovery(all []record.Fault, c *measure.WindowTimeline, window float64,
 // fault began.
 func effectsEnd(f *record.Fault, p *measure.Pulse, since, until, window float64) float64 {
 	outageEnd := measure.OrZero(f.OutageStart) + measure.OrZero(f.Outage)
-	if !p.HasCompletion(int(*f.BeganAt*1000), int(until*1000)) {
+	if !p.HasCompletion(ms(*f.BeganAt), ms(until)) {
 		outageEnd = until
 	}
 	return min(max(since, *f.BeganAt, outageEnd, measure.OrZero(f.HealedAt), measure.OrZero(f.RecoveredAt), measure.OrZero(f.ThroughputRecoveredAt)), window)
@@ -154,8 +158,8 @@ func attributeFailures(all []injectedFault, failures []measure.WindowFailures) {
 	}
 }
 
-// findThroughputRecovery returns the first slot after which every interval of one second is within
-// bounds.
+// findThroughputRecovery returns the first slot from which the throughput of every interval of one
+// second is within the bounds. The bounds follow from the throughput before the fault.
 func findThroughputRecovery(done []uint32, since, began, until int, open bool) (at int, ok bool) {
 	until = min(until, len(done))
 	if began-since < slotsPerSecond || until-began < slotsPerSecond {
@@ -184,7 +188,8 @@ func findThroughputRecovery(done []uint32, since, began, until int, open bool) (
 	return at, mean > 0 && at <= last
 }
 
-// findP99Recovery returns the time after which the p99 of every whole second is at most the limit.
+// findP99Recovery returns the time after which the p99 of every whole second is at most a bound
+// that follows from the p99s before the fault.
 // If this is true for all whole seconds since the start of the fault, it returns the start of the
 // fault.
 func findP99Recovery(all []measure.Figure, since, began, until float64) (at float64, ok bool) {

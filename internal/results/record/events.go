@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -99,25 +98,24 @@ type AttachedData struct {
 	Calibration *Calibration `json:"-"`
 	// RecoveryKnown is set if the recovery after the trial's faults could be computed.
 	RecoveryKnown bool `json:"-"`
-	// Run.ReadTrialFiles reads the following fields. It sorts Events by time. Slots is nil if the
-	// trial has no faults, or if slots.jsonl cannot be read.
-	Events   []Event                 `json:"-"`
-	Timeline []Row                   `json:"-"`
-	Machines []MachineRow            `json:"-"`
-	Stores   []StoreRow              `json:"-"`
-	Slots    *measure.WindowTimeline `json:"-"`
+	// Run.ReadTrialFiles reads the following fields. It sorts Events by time.
+	Events   []Event      `json:"-"`
+	Timeline []Row        `json:"-"`
+	Machines []MachineRow `json:"-"`
+	Stores   []StoreRow   `json:"-"`
 }
 
-// ReadTrialFiles reads the Events, Timeline, Machines, Stores and Slots of all trials. The run must
-// have been opened from dir. ReadTrialFiles adds a sentence to the run's Problems for each error.
-func (r *Run) ReadTrialFiles(dir string) {
+// ReadTrialFiles reads the Events, Timeline, Machines and Stores of all trials, and calls `compute`
+// for each trial with faults. The run must have been opened from dir. ReadTrialFiles adds a
+// sentence to the run's Problems for each error.
+func (r *Run) ReadTrialFiles(dir string, compute Recover) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		if t.Folder == "" || !filepath.IsLocal(t.Folder) {
 			continue // already reported in Problems
 		}
 		reads := [...]func() string{
-			func() string { return t.readSlots(dir) },
+			func() string { return t.recover(dir, compute) },
 			timelineRows.readInto(&t.Timeline, dir, t.Folder),
 			eventLines.readInto(&t.Events, dir, t.Folder),
 			machineRows.readInto(&t.Machines, dir, t.Folder),

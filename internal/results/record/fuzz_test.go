@@ -178,7 +178,7 @@ func FuzzRunDirectory(f *testing.F) {
 		must(t, os.WriteFile(filepath.Join(dir, runFile), b, 0o600))
 		read, err := Open(dir)
 		must(t, err)
-		read.ReadTrialFiles(dir)
+		read.ReadTrialFiles(dir, noRecovery)
 		if len(read.Trials[0].Events) > 0 {
 			t.Errorf("the folder %q leads outside", folder)
 		}

@@ -167,6 +167,12 @@ func (l *load) write(t *testing.T, tw *TrialWriter) {
 	}
 }
 
+// noRecovery reads slots.jsonl, but computes no recovery.
+func noRecovery(_ *Trial, read func() (*measure.WindowTimeline, error)) error {
+	_, err := read()
+	return err
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -23,7 +23,7 @@ func TestOddFilesOfARunAreRefused(t *testing.T) {
 	must(t, os.Truncate(filepath.Join(trial, eventsFile), 1<<40))
 	run, err := Open(dir)
 	must(t, err)
-	run.ReadTrialFiles(dir)
+	run.ReadTrialFiles(dir, noRecovery)
 	all := strings.Join(run.Problems, "\n")
 	for _, want := range []string{"it is a pipe and not a regular file", "it is larger than 256 MiB"} {
 		if !strings.Contains(all, want) {

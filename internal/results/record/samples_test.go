@@ -56,7 +56,7 @@ func TestStoreRowsAreReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.ReadTrialFiles(w.Dir())
+	run.ReadTrialFiles(w.Dir(), noRecovery)
 	rows = append(rows, StoreRow{Time: noon.Truncate(time.Millisecond), Name: "'=1+1", Metrics: store.Sample{store.FsyncSeconds: {Count: 1}}})
 	for i := range rows {
 		rows[i].Time = rows[i].Time.UTC()

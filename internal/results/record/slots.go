@@ -13,25 +13,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// readSlots reads slots.jsonl of a trial with faults into Slots. It returns a sentence if this
-// fails. It returns "" if slots.jsonl is missing, because Open has already reported this.
-func (t *Trial) readSlots(dir string) (problem string) {
+// Recover computes the recovery after the faults of a trial. The function `read` reads the trial's
+// slots.jsonl. If Recover returns an error, the recovery is unknown.
+type Recover func(t *Trial, read func() (*measure.WindowTimeline, error)) error
+
+// recover calls `compute` for a trial with faults. It returns a sentence if this fails. It returns
+// "" if slots.jsonl is missing, because Open has already reported this.
+func (t *Trial) recover(dir string, compute Recover) (problem string) {
 	if countInjected(t.Faults) == 0 {
 		return ""
 	}
-	var err error
-	if t.Slots, err = readSlots(dir, filepath.Join(t.Folder, slotsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		problem = recoveryProblem(t, err)
+	path := filepath.Join(t.Folder, slotsFile)
+	err := compute(t, func() (*measure.WindowTimeline, error) { return readSlots(dir, path) })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		problem = fmt.Sprintf("Cannot compute the recovery after faults from %s: %v.", path, err)
 	}
 	return problem
-}
-
-// AddRecoveryProblem adds a sentence to the run's Problems: the recovery after the trial's faults
-// cannot be computed from slots.jsonl.
-func (r *Run) AddRecoveryProblem(t *Trial, err error) { r.addProblem("%s", recoveryProblem(t, err)) }
-
-func recoveryProblem(t *Trial, err error) string {
-	return fmt.Sprintf("Cannot compute the recovery after faults from %s: %v.", filepath.Join(t.Folder, slotsFile), err)
 }
 
 // minSlotsLine and maxSlotsLine are limits for the length of a line in slots.jsonl, in bytes. Real
@@ -77,8 +74,11 @@ func ParseSlots(r io.Reader) (*measure.WindowTimeline, error) {
 			return nil, fmt.Errorf("its first %d lines already need more than %d MiB of memory", n+1, maxSlotsMemory>>20)
 		}
 	}
-	if err := lines.Err(); !errors.Is(err, bufio.ErrTooLong) {
-		return c, err
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("a line is longer than %d MiB", maxSlotsLine>>20)
+	case err != nil:
+		return nil, err
 	}
-	return nil, fmt.Errorf("a line is longer than %d MiB", maxSlotsLine>>20)
+	return c, nil
 }
