@@ -23,17 +23,12 @@ func newProblem(key, format string, args ...any) *Problem {
 	return &Problem{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// suggest returns "; did you mean" and the known word that is most similar to the given word, or ""
-// if no known word is similar.
+// suggest does the same as text.Suggest, but first looks the word up in keyAliases.
 func suggest(word string, known []string) string {
-	best := keyAliases[word]
-	if !slices.Contains(known, best) {
-		best = text.Nearest(word, known)
+	if key := keyAliases[word]; slices.Contains(known, key) {
+		return text.Suggest(key, known)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return text.Suggest(word, known)
 }
 
 // keyAliases maps names in flags and other tools to the keys in scenario files.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,11 +22,18 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
+// Suggest returns "; did you mean" and the known word that is most similar to the given word, or ""
+// if no known word is similar.
+func Suggest(word string, known []string) string {
+	best := Nearest(word, known)
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
 // SuggestOrList returns the end of a message about an unknown word: a question with the most
 // similar known word, or a list of all known words if none is similar.
 func SuggestOrList(word string, known []string) string {
-	if best := Nearest(word, known); best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
-	}
-	return "; choose one of " + strings.Join(known, ", ")
+	return cmp.Or(Suggest(word, known), "; choose one of "+strings.Join(known, ", "))
 }

@@ -121,8 +121,8 @@ func (f *Figures) phases() []*measure.Totals {
 	return []*measure.Totals{f.Measured, f.Warmup}
 }
 
-// failed returns the number of operations due in the window that ended with an error. Unlike
-// Totals.Failed, it counts them, so that R2 can compare the count with the other counts.
+// failed returns the number of operations due in the window that ended with an error. It
+// adds up the outcomes instead of using Totals.Failed, so that R2 can compare the two.
 func (f *Figures) failed() uint64 { return f.Measured.Tally.Failed() }
 
 // errorKindsText returns words that list the errors by kind, most frequent first, for example ": 20

@@ -22,7 +22,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
 }
 
-// Errors holds all errors in a scenario file, in the order of the file.
+// Errors holds the errors in a scenario file, at most maxCollectedErrors. Sorted puts them in the
+// order of the file.
 type Errors []*Error
 
 // maxShownErrors is the maximum number of errors that are printed.

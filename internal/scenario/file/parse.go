@@ -23,7 +23,7 @@ import (
 // malicious file from exhausting the memory.
 const (
 	MaxBytes = 128 << 10
-	maxDepth = 32 // nested mappings and lists that are opened in the same line
+	maxDepth = 32 // brackets that are open at once; list entries, keys, tags and anchors in one line
 )
 
 // Parse parses YAML and returns its top-level mapping, or nil for an empty file.
@@ -63,7 +63,7 @@ func checkText(data []byte) *Error {
 }
 
 // checkDepth rejects nesting that would make the parser recurse too deeply. Nesting by indentation
-// needs no limit, because each level takes at least one column.
+// needs no limit: a line at level n has at least n columns, so MaxBytes limits the depth.
 func checkDepth(tokens token.Tokens) *Error {
 	open, line, openersInLine := 0, 0, 0
 	for _, t := range tokens {
@@ -301,8 +301,8 @@ func (n *Node) Field(key string) *Node {
 	return n
 }
 
-// ScalarText reads a single value as text. This method and the following ones return the value, or
-// an *Error that has a position and names the key.
+// ScalarText reads a single value as text. This method and the others that read a value return the
+// value, or an *Error that has a position and names the key.
 func (n *Node) ScalarText(key string) (string, error) {
 	if n.Kind != Scalar {
 		return "", n.Pos.Errorf("%s must be text, not %s", key, n.Describe())
@@ -322,12 +322,12 @@ func (n *Node) SingleLine(key string) (string, error) {
 	return s, err
 }
 
-// Integer reads a whole number.
+// Integer reads a whole number as an int64.
 func (n *Node) Integer(key string) (int64, error) {
 	return parseUnquoted(n, key, "a whole number", text.ParseInteger)
 }
 
-// Int reads a whole number.
+// Int does the same as Integer, but returns an int.
 func (n *Node) Int(key string) (int, error) {
 	i, err := n.Integer(key)
 	return int(i), err

@@ -18,7 +18,7 @@ type RandomRun struct {
 	Response *measure.Histogram // the successes in the window
 	Service  *measure.Histogram
 	Failed   uint64
-	Done     []uint64 // for each second
+	Done     []uint64 // operations done in each recorded second of the window
 }
 
 // Random describes a short run of random operations on two members.

@@ -12,9 +12,10 @@ import (
 // clients.
 const CauseClients = "number of clients"
 
-// Bounds returns the causes that limited a trial's throughput, in the order of Limits.Causes. A
-// closed loop always has a cause: if no resource reached its limit, the cause is the number of
-// clients. An open loop that reached its rate with short response times has no cause.
+// Bounds returns the causes that limited a trial's throughput, in the order of Limits.Causes. If
+// no resource of a closed loop reached its limit, the cause is the number of clients. A closed loop
+// without a known mean time may have no cause. An open loop has no cause if it is neither slow
+// (isSlow) nor suspect.
 //
 // Bounds returns only the worst cause of each kind. For each of these causes, `more` contains the
 // number of other causes of the same kind. All output formats report exactly the returned causes.

@@ -231,8 +231,8 @@ func (c *DiskCheck) Unknown(store string) bool {
 type DiskOpinion struct {
 	Store string
 	Pass  bool
-	// Known is false if there were too few syncs for the rule's percentile, or no syncs. Then the
-	// check does not pass.
+	// Known is set if the figure is known. It is not set if there were too few syncs for the rule's
+	// percentile, or if the file system is not durable. Then the check does not pass.
 	Known  bool
 	Figure float64 // in seconds
 	Rule   kv.DiskRule

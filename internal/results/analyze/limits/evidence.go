@@ -38,8 +38,8 @@ func evidence(t *record.Trial, members []samples.MemberMetrics) (out []string) {
 	return append(out, ours)
 }
 
-// diskEvidence describes the result of the disk probe that ran closest in time to the load. It
-// returns an empty string if there is none.
+// diskEvidence describes the result of the disk probe that dataFolder returns. It returns an empty
+// string if there is none.
 func diskEvidence(t *record.Trial) string {
 	d, where, _ := dataFolder(t)
 	what, took, ok := fdatasync(d)

@@ -14,7 +14,7 @@ import (
 )
 
 // Limits holds the causes that limited a trial, and the figures that were checked. Each cause is
-// based on one figure. A trial without data has no causes.
+// based on one figure or one alarm. A trial without data has no causes.
 type Limits struct {
 	Trial    *record.Trial
 	Causes   []Cause

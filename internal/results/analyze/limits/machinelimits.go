@@ -118,8 +118,8 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	return out
 }
 
-// otherProgramFills reports whether the load generator or another program used a whole CPU while no
-// member did. In this case, a full CPU does not limit the members.
+// otherProgramFills reports whether the load generator, or all other programs together, used a
+// whole CPU while no member did. In this case, a full CPU does not limit the members.
 func otherProgramFills(t *record.Trial, all []*total) bool {
 	members, generator := 0.0, 0.0
 	for _, one := range all {

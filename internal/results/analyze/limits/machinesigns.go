@@ -14,8 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// A time that a member reports is unusual if it is at least `unusualFactor` times the median of
-// this member's times, and at least minUnusual.
+// A mean time that a member reports is unusual if it is at least unusualFactor times the median of
+// this member's mean times. A single time is unusual if it is at least unusualFactor² times this
+// median. Both must be at least minUnusual.
 const (
 	unusualFactor = 3
 	minUnusual    = 5 * time.Millisecond

@@ -179,8 +179,9 @@ func folder(t *record.Trial) *Cause {
 			where, d.FileSystem, what, durationText(took), d.Fdatasyncs, when, durationText(limitFsyncP99)))
 }
 
-// dataFolder returns the probe of the data folder's disk that ran closest in time to the load. It
-// returns nil if there is no probe, or if writes do not wait for that disk.
+// dataFolder returns the probe of the data folder's disk that ran after the load. If there is none,
+// it returns the probe that ran before the load, provided that writes wait for that disk.
+// Otherwise, it returns nil.
 func dataFolder(t *record.Trial) (d *measure.Durability, location, timing string) {
 	switch {
 	case t.DataDir != nil:

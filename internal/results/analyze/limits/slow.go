@@ -18,9 +18,10 @@ const (
 	maxSlowest         = 500 * time.Millisecond // for a single operation
 )
 
-// slowOutsideFaults does the same as isSlow for a trial with injected faults. It considers only the
-// seconds without a fault. The trial is slow if at least half of these seconds have a long p99, or
-// if their total throughput is too low compared with the rate.
+// slowOutsideFaults decides for a trial with injected faults what isSlow decides for other trials.
+// It uses only the throughput and the p99 of the seconds without a fault. The trial is slow if at
+// least half of those seconds that have a p99 have a long one, or if their total throughput is too
+// low compared with the rate.
 func slowOutsideFaults(t *record.Trial) bool {
 	if t.Opened == nil {
 		return false
@@ -61,7 +62,7 @@ func isSlow(t *record.Trial) bool {
 	}
 	p99 := t.ResponseTime.Percentile(99)
 	switch {
-	// in a shorter window, the rate depends on chance
+	// in a window shorter than 1 s, the throughput depends on chance
 	case t.Open() && t.Rate != nil && t.Seconds >= 1 &&
 		t.PerSecond <= minThroughputShare**t.Rate:
 		return true

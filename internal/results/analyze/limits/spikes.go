@@ -29,9 +29,9 @@ type Spike struct {
 	Percentile   string
 	Usual, Worst measure.Figure
 	Errors       uint64
-	// LowestRate is the throughput of the slowest one-second interval in the spike. It is infinite
-	// if the window contains too little of that interval. UsualRate is the throughput of the median
-	// interval.
+	// LowestRate is the throughput of the slowest one-second interval in the spike. It does not
+	// include intervals shorter than MinIntervalSeconds, and is infinite if all are shorter.
+	// UsualRate is the throughput of the median interval.
 	LowestRate, UsualRate float64
 	// Coincided contains a sentence for each kind of event at each member. It is empty if no
 	// recorded event coincides with the spike. OtherCoincidences is the number of events that are
@@ -74,13 +74,13 @@ func Spikes(t *record.Trial) []Spike {
 		found = append(found, j.spike(rows[first:i+1]))
 	}
 	slices.SortStableFunc(found, func(a, b Spike) int {
-		failed := func(s Spike) int {
+		known := func(s Spike) int {
 			if s.Worst.Known {
 				return 1
 			}
 			return 0
 		}
-		return cmp.Or(cmp.Compare(failed(a), failed(b)), cmp.Compare(b.Worst.NS, a.Worst.NS), cmp.Compare(b.Errors, a.Errors))
+		return cmp.Or(cmp.Compare(known(a), known(b)), cmp.Compare(b.Worst.NS, a.Worst.NS), cmp.Compare(b.Errors, a.Errors))
 	})
 	found = found[:min(len(found), maxSpikes)]
 	slices.SortFunc(found, func(a, b Spike) int { return cmp.Compare(a.From, b.From) })

@@ -12,8 +12,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// generatorPaused reports whether the load generator itself was paused for at least half of a
-// measured time. Then neither a member nor the network can be blamed for that time.
+// generatorPaused reports whether the load generator's longest pause in the trial is at least half
+// as long as a measured time, and longer than limitPause. Such a pause may explain that time, so
+// neither a member nor the network is blamed.
 func generatorPaused(t *record.Trial, took time.Duration) bool {
 	pause := time.Duration(t.LongestPauseNS)
 	return pause > limitPause && pause >= took/2
@@ -108,5 +109,5 @@ func programsUsed(t *record.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-// minForeignShare is the minimum share of all CPUs with which a program is listed.
+// minForeignShare is the share of all CPUs that a program must have used to be listed.
 const minForeignShare = 0.02

@@ -26,10 +26,10 @@ type Charts struct {
 	// member. Each slice is empty if it would hold only one curve.
 	Curves, ByRole, ByMember []PercentileCurve
 
-	// meanLine holds, for each column, the mean time of the successful operations that became due
-	// in the column. It uses the kind of time that the trial's tables show first. bands holds, for
-	// each panel, the range of the values over all members. In the panel of the network, it is the
-	// range over all machines.
+	// meanLine holds, for each column, the range of the mean times of its seconds. A mean covers
+	// the successful operations that became due in the second. It uses the kind of time that the
+	// trial's tables show first. bands holds, for each panel, the range of the values over all
+	// members. In the panel of the network, it is the range over all machines.
 	meanLine Line
 	bands    map[string]Line
 	// completedWrites is the number of operations in the window that had completed at the start of
@@ -63,9 +63,10 @@ type Mark struct {
 	Severe bool
 }
 
-// PercentileCurve shows the percentiles of times over all due operations, as in the tables. It ends
-// where the sample becomes too small. If all operations failed, the curve has no points, and its
-// name ends with "failed".
+// PercentileCurve shows the percentiles of times over all due operations, as in the tables. A curve
+// of one kind of operation covers only the successes. The curve ends at the slowest operation, or
+// before the first percentile whose operation failed. If all operations failed, the curve has no
+// points, and its name ends with "failed".
 type PercentileCurve struct {
 	Name   string
 	Points []PercentilePoint // in ascending order

@@ -81,7 +81,7 @@ func newChartGroup(title string, all []*Charts) (ChartGroup, bool) {
 		return g, false
 	}
 	g.OneStore = len(stores) == 1
-	if len(all) > maxLines { // each store has several trials, with different loads
+	if len(all) > maxLines { // a store has several trials in a run, with different loads
 		fastest := make([]*Charts, len(sides))
 		for _, o := range all {
 			if i := slices.Index(sides, storeAndRun(o.Trial)); fastest[i] == nil || representsBetter(o.chooseRepeat().Trial, fastest[i].chooseRepeat().Trial) {
@@ -89,7 +89,7 @@ func newChartGroup(title string, all []*Charts) (ChartGroup, bool) {
 			}
 		}
 		all = fastest
-		g.Notes = append(g.Notes, "For each store, only the trial with the highest throughput is drawn. A trial whose figures cannot be compared is drawn only if no trial of the store has comparable figures.")
+		g.Notes = append(g.Notes, "For each store in each run, only the trial with the highest throughput is drawn. A trial whose figures cannot be compared is drawn only if no trial of that store in that run has comparable figures.")
 	}
 	if len(all) > maxLines {
 		g.Notes = append(g.Notes, fmt.Sprintf("Only the first %d of %d trials are drawn.", maxLines, len(all)))

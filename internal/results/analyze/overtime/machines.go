@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// linesByName holds the lines of a panel, with a line for each process or member.
+// linesByName holds the lines of a panel, with one line for each name.
 type linesByName struct {
 	grid  *Grid
 	lines []Line
@@ -135,7 +135,7 @@ var machinePanels = []machinePanel{
 	{"processors", "CPUs in use", measure.Number, singleLine(samples.Pair.Processors, record.MemberRow, record.GeneratorRow, record.WholeMachineRow), 0},
 	{"cores", "Busiest and least busy CPU of the machine, percent of the time", measure.Number, coreLines, 0},
 	{"programs", "Other programs: CPUs in use", measure.Number, nil, 0.05},
-	{"pressure", "Time for which tasks of the machine were stalled, percent of the time", measure.Number, pressure, 1},
+	{"pressure", "Share of the time in which tasks of the machine were stalled, in percent", measure.Number, pressure, 1},
 	{"throttled", "CPUs withheld by quotas", measure.Number, singleLine(samples.PerSecondOf(samples.Throttled), record.MemberRow, record.GeneratorRow), 0.001},
 	{"memory", "Resident memory", measure.Bytes, singleLine(figureAtTime(func(r *record.MachineRow) float64 { return r.RSS }), record.MemberRow, record.GeneratorRow), 0},
 	{"major-faults", "Major page faults per second", measure.Number, singleLine(samples.PerSecondOf(samples.MajorFaults), record.MemberRow), 1},
@@ -197,7 +197,7 @@ func (o *Charts) addMachines() {
 	o.bands["network"] = traffic.rangeOf(func(string) bool { return true })
 }
 
-// reachesValue reports whether at least one value of the line is not below `least`.
+// reachesValue reports whether at least one value of the line is at least `least`.
 func (l *Line) reachesValue(least float64) bool {
 	return slices.ContainsFunc(l.High, func(v float64) bool { return v >= least })
 }
@@ -276,6 +276,13 @@ func (o *Charts) addMembers() {
 	o.addLines("leader-changes", "Reported by members: leader changes seen", measure.Number, false, &changes)
 	for i := range o.Panels[drawn:] {
 		p := &o.Panels[drawn+i]
-		p.Notes = append(p.Notes, "A flat part of a line is the mean between two responses. Members are queried once per second, or less often if they respond slowly.")
+		flat := "the mean between two responses"
+		switch p.Name {
+		case "database":
+			flat = "the size in the later of two responses"
+		case "leader-changes":
+			flat = "the number of changes between two responses"
+		}
+		p.Notes = append(p.Notes, "A flat part of a line is "+flat+". Members are queried once per second, or less often if they respond slowly.")
 	}
 }

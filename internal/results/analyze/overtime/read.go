@@ -2,10 +2,10 @@ package overtime
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// Read reads the charts of a trial. They have at most the given number of columns. The caller must
-// have read the trial's events (figures.ReadEvents). Read keeps the histogram of only one second at
-// a time in memory, so a trial may have any length. If it returns an error, it also returns the
-// part that was read before the error.
+// Read computes the charts of a trial from its files. They have at most the given number of
+// columns. The caller must have read the trial's events (figures.ReadEvents). Read keeps the
+// histograms of only one second and one sum for each series in memory, so a trial may have any
+// length. If it returns an error, it also returns the part that was read before the error.
 func Read(t *record.Trial, columns int) (*Charts, error) {
 	o := &Charts{Trial: t, Grid: gridOf(t, columns), bands: map[string]Line{}}
 	if o.Grid.Columns == 0 {

@@ -53,7 +53,8 @@ func MeasuredRows(t *record.Trial) (rows []*record.Row) {
 }
 
 // WholeSeconds returns the number of operations done in each complete second of a trial's window.
-// It returns nil if the record does not contain all of these seconds.
+// It returns nil if a second before the last recorded second is missing. The result does not
+// contain seconds that are missing at the end.
 func WholeSeconds(t *record.Trial) (done []float64) {
 	for _, r := range MeasuredRows(t) {
 		if float64(r.Second+1) > t.Seconds {
