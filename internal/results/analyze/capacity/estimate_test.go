@@ -168,3 +168,18 @@ func TestEmptyStartOfTheWindowIsNotMistakenForOverload(t *testing.T) {
 		t.Error("with a warm-up, a trial that did not complete 3 % of its operations is no overload")
 	}
 }
+
+// The table of log(1 + odds) agrees with the function, within the error that its comment states.
+// Both ends of the band are in the table.
+func TestNormalTableAgreesWithTheFunction(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 1000 {
+		eta := -14 + 14*r.Float64() // limits from 1 in a million to 1 in 2
+		table := newNormalTable(eta)
+		for _, above := range []float64{-bandBelow, 0, bandAbove, -bandBelow + (bandBelow+bandAbove)*r.Float64()} {
+			if got, want := table.at(above), normal(eta+above); math.Abs(got-want) > 2e-12 {
+				t.Errorf("log odds %g + %g: the table has %.17g, want %.17g", eta, above, got, want)
+			}
+		}
+	}
+}

@@ -22,7 +22,7 @@ type line struct{ x, slope, drift, middle float64 }
 // logOdds returns the log odds at the point's rate and time, minus the log odds of the limit. The
 // result is limited to the range from -bandBelow to bandAbove.
 func (l *line) logOdds(p *point) float64 {
-	return math.Min(math.Max(l.slope*(p.x-l.x-l.drift*(p.time-l.middle)), -bandBelow), bandAbove)
+	return min(max(l.slope*(p.x-l.x-l.drift*(p.time-l.middle)), -bandBelow), bandAbove)
 }
 
 // fit searches for lines that fit the points.
@@ -32,9 +32,10 @@ type fit struct {
 	eta         float64   // log odds of the limit
 	weight      []float64 // effective number of operations of each point, for the steepest line
 	slopeValues [slopes]slopeValues
-	// normal holds log(1 + odds) at the lower edge of the band, at the limit, and at the upper
-	// edge.
-	normal struct{ below, limit, above float64 }
+	normal      *normalTable
+	// fittest is the index of the slope that the last call of deviance found. A similar line has a
+	// similar slope, so deviance begins there, and can soon stop to compare the other slopes.
+	fittest int
 }
 
 // slopeValues holds those values of the points that depend on the slope of the line, for one slope.
@@ -60,7 +61,7 @@ var slopeAt = func() (all [slopes]float64) {
 // measured shares, and the final fit uses the shares on the best line of the preliminary fit.
 func newFit(points []point, g Goal, low, high float64) *fit {
 	f := &fit{points: points, goal: g, eta: logit(g.Limit), weight: make([]float64, len(points))}
-	f.normal.below, f.normal.limit, f.normal.above = normal(f.eta-bandBelow), normal(f.eta), normal(f.eta+bandAbove)
+	f.normal = newNormalTable(f.eta)
 	phi := operationsPerCause(points, g, math.Inf(1))
 	for k := range f.slopeValues {
 		f.slopeValues[k].sizeRatio = phi / operationsPerCause(points, g, slopeAt[k])
@@ -87,24 +88,30 @@ func newFit(points []point, g Goal, low, high float64) *fit {
 // are the points' measured shares. B is the likelihood of the data if the true shares are on the
 // line.
 func (f *fit) deviance(l *line) (least float64) {
-	least = math.Inf(1)
 	one := *l
+	limit := f.distance(&one, f.fittest, math.Inf(1))
+	first := f.fittest
+	least = math.Inf(1)
 	for k := range slopes {
-		if d := f.distance(&one, k, least); d < least {
-			least, l.slope = d, slopeAt[k]
+		d := limit
+		if k != first {
+			d = f.distance(&one, k, min(least, limit))
+		}
+		if d < least {
+			least, l.slope, f.fittest = d, slopeAt[k], k
 		}
 	}
 	return least
 }
 
 // distance returns the deviance of the points from a line with the k-th slope. It stops as soon as
-// the sum reaches the limit; the result is then only a lower bound of the deviance.
+// the sum exceeds the limit; the result is then only a lower bound of the deviance.
 func (f *fit) distance(l *line, k int, limit float64) (sum float64) {
 	slope := slopeAt[k]
 	for i := range f.points {
 		p := &f.points[i]
 		sum += f.distanceAbove(i, slope*(p.x-l.x-l.drift*(p.time-l.middle)), k)
-		if sum >= limit {
+		if sum > limit {
 			break
 		}
 	}
@@ -116,15 +123,8 @@ func (f *fit) distance(l *line, k int, limit float64) (sum float64) {
 // negative if the rate is below the capacity.
 func (f *fit) distanceAbove(i int, above float64, k int) (sum float64) {
 	p, of, slope := &f.points[i], &f.slopeValues[k], slopeAt[k]
-	var eta, norm float64
-	switch {
-	case above <= -bandBelow:
-		eta, norm = f.eta-bandBelow, f.normal.below
-	case above >= bandAbove:
-		eta, norm = f.eta+bandAbove, f.normal.above
-	default:
-		eta, norm = f.eta+above, normal(f.eta+above)
-	}
+	inBand := min(max(above, -bandBelow), bandAbove)
+	eta, norm := f.eta+inBand, f.normal.at(inBand)
 	weight := 2 * f.weight[i] * of.sizeRatio
 	switch share := of.shares[i]; {
 	case p.undisturbedShare == p.share, odds(eta) > share:
@@ -135,12 +135,12 @@ func (f *fit) distanceAbove(i int, above float64, k int) (sum float64) {
 	}
 	switch {
 	case p.overloaded && above < 0:
-		sum += p.growthEvidence * math.Min(-above, 1)
+		sum += p.growthEvidence * min(-above, 1)
 	case !p.overloaded && above > -f.eta:
 		sum += p.keptUpEvidence(f.goal, (above+f.eta)/slope, slope)
 	}
 	if above < 0 && p.weight > 1 {
-		sum += weight * (p.weight - 1) * (p.share*(f.eta-eta) + norm - f.normal.limit)
+		sum += weight * (p.weight - 1) * (p.share*(f.eta-eta) + norm - f.normal.at(0))
 	}
 	return sum
 }

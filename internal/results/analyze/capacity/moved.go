@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"math"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
@@ -133,10 +134,16 @@ func (d *driftFit) findBestCell() bool {
 func (d *driftFit) cells(b box, n int) (all []cell) {
 	all = d.grid(b, n, n)
 	for i := range all {
-		l := line{x: all[i].x, drift: all[i].drift, middle: d.middle}
-		all[i].deviance += d.deviance(&l)
+		all[i].deviance += d.devianceOf(all[i])
 	}
 	return all
+}
+
+// devianceOf returns the deviance of the points from the best line of a cell, without the prior for
+// the drift.
+func (d *driftFit) devianceOf(c cell) float64 {
+	l := line{x: c.x, drift: c.drift, middle: d.middle}
+	return d.deviance(&l)
 }
 
 // grid returns the cells in a box. Their deviance measures only how badly they fit the prior for
@@ -236,11 +243,10 @@ func (d *driftFit) boxAround(limit float64) box {
 	const larger, first = 1.6, 1e-3
 	b := box{d.best.x, d.best.drift, first * d.searchBox.dx, first * d.searchBox.ddrift}
 	for b.dx < 2*d.searchBox.dx || b.ddrift < 2*d.searchBox.ddrift {
-		atEdge := false
-		for _, c := range d.cells(b, steps/6) {
-			atEdge = atEdge || c.deviance <= limit && (math.Abs(c.x-b.x) > 0.99*b.dx || math.Abs(c.drift-b.drift) > 0.99*b.ddrift)
-		}
-		if !atEdge {
+		if !slices.ContainsFunc(d.grid(b, steps/6, steps/6), func(c cell) bool {
+			atEdge := math.Abs(c.x-b.x) > 0.99*b.dx || math.Abs(c.drift-b.drift) > 0.99*b.ddrift
+			return atEdge && c.deviance+d.devianceOf(c) <= limit
+		}) {
 			break
 		}
 		b.dx, b.ddrift = larger*b.dx, larger*b.ddrift

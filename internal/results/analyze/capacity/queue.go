@@ -48,7 +48,7 @@ func causeGrowth(share, limit float64) float64 {
 // by the given share of the due operations. The evidence is twice a log-likelihood ratio.
 func (p *point) keptUpEvidence(g Goal, growth, slope float64) float64 {
 	z := p.growthDeviation(g, growth-p.backlogGrowth, slope)
-	return math.Min(z*z, maxGrowthPerTrial)
+	return min(z*z, maxGrowthPerTrial)
 }
 
 // growthDeviation converts a growth of the backlog, given as a share of the due operations, to a
@@ -57,6 +57,6 @@ func (p *point) keptUpEvidence(g Goal, growth, slope float64) float64 {
 // dispersion. The line for such a queue has a slope of twice the rate times the bound, divided by
 // the dispersion (heavy-traffic limit, Kingman 1961).
 func (p *point) growthDeviation(g Goal, growth, slope float64) float64 {
-	dispersion := math.Max(2*p.n/p.seconds*g.Span/slope, 1)
-	return math.Max(growth, 0) * math.Sqrt(p.n/dispersion)
+	dispersion := max(2*p.n/p.seconds*g.Span/slope, 1)
+	return max(growth, 0) * math.Sqrt(p.n/dispersion)
 }
