@@ -93,7 +93,7 @@ func (a *commandLine) capacityShare(f *shareFlags, dirs []string) error {
 		if err != nil {
 			return err
 		}
-		figures.ReadEvents(run, dir)
+		figures.ReadTrialFiles(run, dir)
 		if found := size.CapacitiesOf(run); found != nil && first == nil {
 			for _, f := range found.All {
 				first = cmp.Or(first, f.First)

@@ -194,7 +194,7 @@ func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*reco
 	case len(run.Trials) == 0:
 		return nil, &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted before anything was written")}
 	}
-	figures.ReadEvents(run, dir)
+	figures.ReadTrialFiles(run, dir)
 	return run, nil
 }
 

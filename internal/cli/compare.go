@@ -119,7 +119,7 @@ func (a *commandLine) writeComparisons(f *compareFlags, runs []*record.Run, all 
 		return report.ComparisonsJUnit(a.Stdout, all, f.failOn == "worse")
 	case "html":
 		for _, run := range runs {
-			figures.ReadEvents(run, run.Dir)
+			figures.ReadTrialFiles(run, run.Dir)
 		}
 		joined, err := record.Join(runs)
 		if err != nil {

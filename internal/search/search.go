@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *s
 	if failed != nil {
 		return dir, nil, errors.Join(err, failed)
 	}
-	figures.ReadEvents(run, dir)
+	figures.ReadTrialFiles(run, dir)
 	return dir, size.CapacitiesOf(run), err
 }
 

@@ -94,7 +94,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, rendering Rendering
 		return dir, errors.Join(runErr, err)
 	}
 	withUnrecorded(run, unrecorded)
-	figures.ReadEvents(run, dir)
+	figures.ReadTrialFiles(run, dir)
 	unprinted := a.render(run, dir, rendering)
 	var afterErr error
 	if rendering.AfterResult != nil {

@@ -135,7 +135,7 @@ const notableGap = 100 * time.Millisecond
 const SpikeFactor = 2
 
 // EventsOf returns the events in a trial's window. The caller must have read the trial's events
-// (figures.ReadEvents).
+// (figures.ReadTrialFiles).
 func EventsOf(t *record.Trial) WindowEvents {
 	h := WindowEvents{}
 	if !HasFigures(t) || t.Opened == nil {

@@ -330,7 +330,7 @@ func (t *Threshold) time(trial *record.Trial) (v figures.Value, reason string, e
 		return v, "", err
 	}
 	if !v.Known {
-		reason = t.Figure.Times.Sample.UnknownReason(v, times.Count)
+		reason = t.Figure.Times.Samples.UnknownReason(v, times.Count)
 	}
 	return v, reason, nil
 }
@@ -349,7 +349,7 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (figur
 		return figures.Value{}, err
 	}
 	if got := uint64(whole.TotalCount()) + failed; got != count {
-		return figures.Value{}, fmt.Errorf("the histograms of %s contain %d %s, but the trial's result contains %d, so %s is unknown; the record is damaged", trial.Folder, got, t.Figure.Times.Sample.Plural, count, t.Metric)
+		return figures.Value{}, fmt.Errorf("the histograms of %s contain %d %s, but the trial's result contains %d, so %s is unknown; the record is damaged", trial.Folder, got, t.Figure.Times.Samples.Plural, count, t.Metric)
 	}
 	p, each := t.Figure.Percentile, uint64(1)
 	if of == record.WatchDue || of == record.WatchSent {

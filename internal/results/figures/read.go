@@ -8,7 +8,7 @@ func OpenRun(dir string) (*record.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	ReadEvents(run, dir)
+	ReadTrialFiles(run, dir)
 	return run, nil
 }
 
@@ -26,7 +26,7 @@ func OpenRuns(dirs []string) (runs []*record.Run, all *record.Run, err error) {
 	return runs, all, err
 }
 
-// ReadEvents reads the files of all trials (Run.ReadTrialFiles), and computes the recovery after
-// faults. The run must have been opened from dir. ReadEvents adds a sentence to the run's Problems
+// ReadTrialFiles reads the files of all trials (Run.ReadTrialFiles), and computes the recovery after
+// faults. The run must have been opened from dir. ReadTrialFiles adds a sentence to the run's Problems
 // for each error. It must be called only once, because it appends to Notes and Problems.
-func ReadEvents(r *record.Run, dir string) { r.ReadTrialFiles(dir, computeRecovery) }
+func ReadTrialFiles(r *record.Run, dir string) { r.ReadTrialFiles(dir, computeRecovery) }

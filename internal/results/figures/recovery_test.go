@@ -302,7 +302,7 @@ func TestOutagesOfClients(t *testing.T) {
 	}
 }
 
-// A run records the course of each second of a trial with faults. ReadEvents computes the recovery
+// A run records the course of each second of a trial with faults. ReadTrialFiles computes the recovery
 // from these seconds, and run.json does not contain the recovery. If slots.jsonl is damaged or
 // missing, the run has a problem and the recovery is unknown.
 func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
@@ -352,7 +352,7 @@ func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 		}
 		run, err := record.Open(w.Dir())
 		must(t, err)
-		ReadEvents(run, w.Dir())
+		ReadTrialFiles(run, w.Dir())
 		trial := &run.Trials[0]
 		f := &trial.Faults[0]
 		if (f.Outage != nil) != tt.known || (len(trial.Notes) == 1) != tt.known || tt.known && len(f.ByPart) != 4 {
@@ -373,7 +373,7 @@ func TestRecoveryIsComputedWhenTheRunIsRead(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(strings.Replace(text, `"began_seconds": 4`, `"began_seconds": -4`, 1)), 0o644))
 	run, err := record.Open(w.Dir())
 	must(t, err)
-	ReadEvents(run, w.Dir())
+	ReadTrialFiles(run, w.Dir())
 	if problems := strings.Join(run.Problems, "\n"); !strings.Contains(problems, "fault 1 began before the window") || run.Trials[0].Faults[0].Outage != nil || run.Trials[0].RecoveryKnown {
 		t.Errorf("the outage is %v, with the problems %q", orNaN(run.Trials[0].Faults[0].Outage), problems)
 	}

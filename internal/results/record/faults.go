@@ -45,7 +45,7 @@ type Fault struct {
 	RecoveredAt *float64 `json:"recovered_seconds"`
 	// LostFiles is the number of files that lost unsynced data in a power loss.
 	LostFiles int `json:"lost_files,omitempty"`
-	// Recovery is not in run.json. figures.ReadEvents computes it from slots.jsonl.
+	// Recovery is not in run.json. figures.ReadTrialFiles computes it from slots.jsonl.
 	Recovery
 	// Failure is a sentence with the reason if the fault was not injected or ended early, or if the
 	// cluster did not become ready afterwards. Failure is empty if the fault took place as
@@ -59,7 +59,7 @@ func (f *Fault) Injected() bool { return f.BeganAt != nil }
 // Recovery describes the effect of a fault on the load, as clients observed it. Outages end at the
 // next fault or at the end of the window. Failures and late events are attributed to the fault that
 // caused them; see figures.findCause. Times are in seconds after the start of the window. All
-// fields are zero before figures.ReadEvents, if the fault was not injected in the window, or if
+// fields are zero before figures.ReadTrialFiles, if the fault was not injected in the window, or if
 // slots.jsonl cannot be read.
 type Recovery struct {
 	// Outage is the longest gap without any completed operation after the start of the fault. The

@@ -31,7 +31,7 @@ func Open(dir string) (*Run, error) {
 	for i := range run.Trials {
 		run.Trials[i].Dir = dir
 		for j := range run.Trials[i].Faults {
-			run.Trials[i].Faults[j].Recovery = Recovery{} // only figures.ReadEvents sets it
+			run.Trials[i].Faults[j].Recovery = Recovery{} // only figures.ReadTrialFiles sets it
 		}
 		run.Trials[i].Calibration = run.Calibration.forMachine(run.Trials[i].Machine)
 		run.inspect(dir, &run.Trials[i])

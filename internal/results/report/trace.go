@@ -12,7 +12,7 @@ import (
 )
 
 // Trace writes a run in the Trace Event Format, which Perfetto and Chrome's tracing page can read.
-// The caller must have read the events of the run with figures.ReadEvents.
+// The caller must have read the events of the run with figures.ReadTrialFiles.
 func Trace(w io.Writer, run *record.Run) error {
 	b, err := json.Marshal(map[string]any{"displayTimeUnit": "ms", "traceEvents": overtime.Trace(run), "otherData": map[string]any{
 		"run": text.Line(run.Name, text.MaxField), "started": run.Started.UTC().Format(time.RFC3339Nano), "tool": "quorumbench " + text.OrDash(run.Tool.Version),

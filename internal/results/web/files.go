@@ -46,7 +46,7 @@ func (f *File) PNG(dark bool) func(io.Writer) error {
 // Charts returns charts of a run as files for slides and papers. The parameter `kinds` selects
 // kinds of charts from ChartKinds. If `kinds` is empty, Charts returns the usual kinds, and omits
 // the charts of single trials if there are many trials. The caller must have read the events of the
-// run with figures.ReadEvents. The result `problems` contains sentences about data that could
+// run with figures.ReadTrialFiles. The result `problems` contains sentences about data that could
 // not be read and about omitted charts.
 func Charts(run *record.Run, comparisons []*compare.Comparison, kinds ...string) (files []File, problems []string) {
 	rows := analyze.Rows(run)

@@ -81,7 +81,7 @@ func FuzzReports(f *testing.F) {
 			}
 			return
 		}
-		figures.ReadEvents(run, dir)
+		figures.ReadTrialFiles(run, dir)
 		pageOfRun(t, run)
 		charts, _ := Charts(run, nil, AllCharts)
 		for _, c := range charts {

@@ -69,7 +69,7 @@ type page struct {
 type repeat struct{ RunName, Command, Scenario string }
 
 // HTML writes a run as a page in one file. The caller must have read the events of the run with
-// figures.ReadEvents. The comparisons are shown below the overview. The page makes no requests,
+// figures.ReadTrialFiles. The comparisons are shown below the overview. The page makes no requests,
 // and all text in it is escaped.
 func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error {
 	t, err := template.New("page").Parse(pageText)

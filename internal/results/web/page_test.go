@@ -138,7 +138,7 @@ func opened(t testing.TB, dir string) *record.Run {
 	t.Helper()
 	run, err := record.Open(dir)
 	must(t, err)
-	figures.ReadEvents(run, dir)
+	figures.ReadTrialFiles(run, dir)
 	return run
 }
 

@@ -291,7 +291,7 @@ func (out *trial) addResults(t *record.Trial) {
 	events := analyze.EventsOf(t)
 	out.Events = report.EventLines(&events)
 	found := limits.Find(t)
-	causes, more := found.Bounds()
+	causes, more := found.MainCauses()
 	for i, c := range causes {
 		out.Limits = append(out.Limits, report.LimitText(&c, more[i]))
 	}

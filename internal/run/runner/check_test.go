@@ -66,7 +66,7 @@ func checked(ctx context.Context, t *testing.T, of served, s *scenario.Scenario,
 	if opening != nil {
 		t.Fatal(opening)
 	}
-	figures.ReadEvents(run, dir)
+	figures.ReadTrialFiles(run, dir)
 	if len(run.Trials) == 0 {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ trials:
 	if err != nil {
 		t.Fatal(err)
 	}
-	figures.ReadEvents(run, dir)
+	figures.ReadTrialFiles(run, dir)
 	return run
 }
 

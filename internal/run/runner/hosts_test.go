@@ -98,7 +98,7 @@ trials:
 			t.Errorf("%s was not sampled: %v", name, sampled)
 		}
 	}
-	figures.ReadEvents(run, dir)
+	figures.ReadTrialFiles(run, dir)
 	logged := map[string]bool{}
 	for _, e := range trial.Events {
 		if e.Line != "" {

@@ -53,7 +53,7 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figures.ReadEvents(run, w.Dir())
+	figures.ReadTrialFiles(run, w.Dir())
 	rows := map[string][]record.StoreRow{}
 	for _, r := range run.Trials[0].Stores {
 		rows[r.Name] = append(rows[r.Name], r)

@@ -105,7 +105,7 @@ func (s *silent) recordFault(t *testing.T, w *simulate.World, a *load.Assignment
 	if err != nil {
 		t.Fatal(err)
 	}
-	figures.ReadEvents(run, out.Dir())
+	figures.ReadTrialFiles(run, out.Dir())
 	return &run.Trials[0].Faults[0]
 }
 

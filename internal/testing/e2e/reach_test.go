@@ -47,7 +47,7 @@ trials: [{%s}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		figures.ReadEvents(r, w.path(name))
+		figures.ReadTrialFiles(r, w.path(name))
 		one, reported := &r.Trials[0], false
 		for _, row := range one.Stores {
 			_, ok := row.Metrics[store.FsyncSeconds]

@@ -26,7 +26,7 @@ func opened(t *testing.T, dir string) *record.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figures.ReadEvents(run, dir)
+	figures.ReadTrialFiles(run, dir)
 	for i := range run.Trials {
 		if run.Trials[i].Opened != nil {
 			checkTrial(t, dir, &run.Trials[i])

@@ -263,7 +263,7 @@ func (b *Period) Max() (float64, bool) {
 
 // FindEffects returns the effects of the faults in the given rows. The entries for the same kind of
 // fault on different stores are adjacent. Kinds and stores are in the order of the scenario. The
-// caller must have read the trials' events (see figures.ReadEvents).
+// caller must have read the trials' events (see figures.ReadTrialFiles).
 func FindEffects(rows []*analyze.Row) (all []*KindEffects) {
 	for _, r := range rows {
 		for _, t := range r.Done {

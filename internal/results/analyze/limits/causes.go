@@ -8,15 +8,15 @@ import (
 
 // Kinds of causes.
 const (
-	CauseAlarm    = "alarm"
-	CauseElection = "leader change"
-	CauseDisk     = "disk"
-	CauseCPU      = "CPU"
-	CauseTester   = "load generator"
-	CauseOthers   = "other programs"
-	CauseNetwork  = "network"
-	CauseMember   = "member"
-	CauseMemory   = "memory"
+	CauseAlarm     = "alarm"
+	CauseElection  = "leader change"
+	CauseDisk      = "disk"
+	CauseCPU       = "CPU"
+	CauseGenerator = "load generator"
+	CauseOthers    = "other programs"
+	CauseNetwork   = "network"
+	CauseMember    = "member"
+	CauseMemory    = "memory"
 )
 
 // Limits above which a cause is reported. docs/reference/limits.md lists their sources.

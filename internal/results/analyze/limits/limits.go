@@ -22,7 +22,7 @@ type Limits struct {
 }
 
 // Find returns the causes that limited a trial. The caller must have read the trial's files
-// (figures.ReadEvents).
+// (figures.ReadTrialFiles).
 func Find(t *record.Trial) Limits {
 	l := Limits{Trial: t}
 	if !analyze.HasFigures(t) {
@@ -30,7 +30,7 @@ func Find(t *record.Trial) Limits {
 	}
 	// If members wait for a CPU, their other figures look slow, too. So the CPU is reported first.
 	full := machine(t)
-	if full != nil && full.Kind != CauseTester {
+	if full != nil && full.Kind != CauseGenerator {
 		l.addFound(full)
 	}
 	members := samples.AllMemberMetrics(t)
@@ -54,7 +54,7 @@ func Find(t *record.Trial) Limits {
 		}
 	}
 	l.addFound(folder(t))
-	if full != nil && full.Kind == CauseTester {
+	if full != nil && full.Kind == CauseGenerator {
 		l.addFound(full)
 	}
 	l.addFound(loops(t)...)
@@ -76,7 +76,7 @@ func (l *Limits) worstPerKind() (worst []Cause, more []int) {
 	if !slow && l.Trial.Verdict.State != verdict.Suspect {
 		return nil, nil
 	}
-	return worstOfKinds(l.Causes, func(c *Cause) bool { return !slow && (c.Kind == CauseTester || c.Kind == CauseElection) })
+	return worstOfKinds(l.Causes, func(c *Cause) bool { return !slow && (c.Kind == CauseGenerator || c.Kind == CauseElection) })
 }
 
 // worstOfKinds returns, for each kind of cause, the cause that exceeds its limit most, and the

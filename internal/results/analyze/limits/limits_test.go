@@ -153,11 +153,11 @@ func TestFindLimits(t *testing.T) {
 		{"shared machine", func(t *record.Trial) { t.BusyShare, t.SharesMachine = new(0.95), &yes }, CauseCPU, "the 2 CPUs of this machine were 95 % busy (limit 85 %); members and load generator share them; run"},
 		{"others' machine", func(t *record.Trial) { t.BusyShare, t.SharesMachine, t.ForeignShare = new(0.95), &yes, new(0.6) }, CauseOthers, "; other programs used 60 %"},
 		{"a few others", func(t *record.Trial) { t.BusyShare, t.SharesMachine, t.ForeignShare = new(0.99), &yes, new(0.12) }, CauseCPU, "; other programs used 12 %"},
-		{"own machine", func(t *record.Trial) { t.BusyShare = new(0.95) }, CauseTester, "the 2 CPUs of this machine were 95 % busy"},
-		{"own loops", func(t *record.Trial) { t.LoopCPUNS = 55e9 }, CauseTester, "event loops were busy 92 %"},
-		{"no CPU", func(t *record.Trial) { t.RunDelayNS = 9e9 }, CauseTester, "waited for a CPU 15 %"},
-		{"paused", func(t *record.Trial) { t.LongestPauseNS = 7e8 }, CauseTester, "it did not run for 700 ms"},
-		{"throttled", func(t *record.Trial) { t.ThrottledNS = new(int64(3e9)) }, CauseTester, "its CPU quota paused it for 3.00 s"},
+		{"own machine", func(t *record.Trial) { t.BusyShare = new(0.95) }, CauseGenerator, "the 2 CPUs of this machine were 95 % busy"},
+		{"own loops", func(t *record.Trial) { t.LoopCPUNS = 55e9 }, CauseGenerator, "event loops were busy 92 %"},
+		{"no CPU", func(t *record.Trial) { t.RunDelayNS = 9e9 }, CauseGenerator, "waited for a CPU 15 %"},
+		{"paused", func(t *record.Trial) { t.LongestPauseNS = 7e8 }, CauseGenerator, "it did not run for 700 ms"},
+		{"throttled", func(t *record.Trial) { t.ThrottledNS = new(int64(3e9)) }, CauseGenerator, "its CPU quota paused it for 3.00 s"},
 		{"far away", each(func(r *record.StoreRow) { r.ConnectTime = 120 * time.Millisecond }), CauseNetwork, "the round trip to member m1 has a median of 120 ms over 3"},
 		{"too far for the clients", func(t *record.Trial) {
 			t.MaxInFlight = 20
@@ -316,7 +316,7 @@ func TestWorstOfAKind(t *testing.T) {
 	trial.LongestPauseNS = 7e8
 	l := Find(trial)
 	worst, more := l.worstPerKind()
-	if len(worst) != 2 || worst[0].Member != "m3" || more[0] != 1 || worst[1].Kind != CauseTester || more[1] != 0 {
+	if len(worst) != 2 || worst[0].Member != "m3" || more[0] != 1 || worst[1].Kind != CauseGenerator || more[1] != 0 {
 		t.Errorf("%+v, %v", worst, more)
 	}
 	trial.PerSecond = 1000

@@ -31,13 +31,13 @@ type trialCauses struct {
 	OtherCauses []int
 }
 
-// FindShared returns the causes that limited trials. Limits.Bounds determines the causes of
+// FindShared returns the causes that limited trials. Limits.MainCauses determines the causes of
 // each trial.
 func FindShared(trials []*record.Trial) []SharedCause {
 	all := make([]trialCauses, 0, len(trials))
 	for _, t := range trials {
 		l := Find(t)
-		causes, more := l.Bounds()
+		causes, more := l.MainCauses()
 		all = append(all, trialCauses{Trial: t, Causes: causes, OtherCauses: more})
 	}
 	return groupCauses(all)

@@ -55,7 +55,7 @@ const maxSpikes = 5
 const stalled = 0.25
 
 // Spikes returns the worst periods in a trial's window, in order of time. Adjacent seconds are
-// combined into one spike. The caller must have read the trial's files (figures.ReadEvents).
+// combined into one spike. The caller must have read the trial's files (figures.ReadTrialFiles).
 func Spikes(t *record.Trial) []Spike {
 	if !CanFindSpikes(t) {
 		return nil

@@ -18,7 +18,7 @@ import (
 // overTime calls Read for the trial in a generated run.
 func overTime(t *testing.T, m *runs.RandomRun, columns int) *Charts {
 	t.Helper()
-	figures.ReadEvents(m.Run, m.Dir)
+	figures.ReadTrialFiles(m.Run, m.Dir)
 	o, err := Read(&m.Run.Trials[0], columns)
 	must(t, err)
 	return o
@@ -183,7 +183,7 @@ func TestPercentileCurve(t *testing.T) {
 func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
 	settle.SkipUnderRace(t)
 	m := runs.Random{Seed: 4, Seconds: 2, PerSecond: 100, Idle: -1}.Record(t)
-	figures.ReadEvents(m.Run, m.Dir)
+	figures.ReadTrialFiles(m.Run, m.Dir)
 	one := &m.Run.Trials[0]
 	path := filepath.Join(m.Dir, one.Folder, "latency.hlog")
 	log, err := os.ReadFile(path)

@@ -22,7 +22,7 @@ import (
 func ofStore(t *testing.T, s runs.Random, store string, number int) *Charts {
 	t.Helper()
 	m := s.Record(t)
-	figures.ReadEvents(m.Run, m.Dir)
+	figures.ReadTrialFiles(m.Run, m.Dir)
 	one := &m.Run.Trials[0]
 	one.Store, one.Name, one.Number = store, store, number
 	for second := range int(s.Seconds) + 2 {
@@ -168,7 +168,7 @@ func TestChartGroupsCombineStores(t *testing.T) {
 func TestCurvesByRoleAndMember(t *testing.T) {
 	settle.SkipUnderRace(t)
 	m := runs.Random{Seed: 8, Seconds: 8, PerSecond: 2000, Failures: 0.02, Open: true, Idle: -1}.Record(t)
-	figures.ReadEvents(m.Run, m.Dir)
+	figures.ReadTrialFiles(m.Run, m.Dir)
 	one := &m.Run.Trials[0]
 	one.Roles = record.RoleHistory{{Member: 1, Term: 2, Role: "leader"}, {Member: 2, Term: 2, Role: "follower"}}
 	half := m.Failed / 2

@@ -15,7 +15,7 @@ import (
 func TestChartsOfMachinesHaveGaps(t *testing.T) {
 	settle.SkipUnderRace(t)
 	m := runs.Random{Seconds: 12, PerSecond: 50, Idle: -1}.Record(t)
-	figures.ReadEvents(m.Run, m.Dir)
+	figures.ReadTrialFiles(m.Run, m.Dir)
 	trial := &m.Run.Trials[0]
 	trial.Machines = nil
 	runs.AddRows(trial, "m1", 12, func(r *record.MachineRow, s float64) {

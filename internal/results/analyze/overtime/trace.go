@@ -39,7 +39,7 @@ type trace struct {
 }
 
 // Trace returns the trace events for a run. The caller must have read the run's events
-// (figures.ReadEvents). In the trace, each trial is a process. The process has tracks for
+// (figures.ReadTrialFiles). In the trace, each trial is a process. The process has tracks for
 // phases, faults, outages, spikes and the events of each member. It has counters for the
 // throughput, the errors, the operations in flight and the p99 in each second.
 func Trace(run *record.Run) []TraceEvent {

@@ -38,7 +38,7 @@ type SpreadOfTimes struct{ Min, Median, Max time.Duration }
 // AllMemberMetrics returns the metrics of all members. The members in ByMember come first, in that
 // order; the others follow, sorted by name. The order of the rows in stores.csv is not used,
 // because it depends on when members responded. The caller must have read the trial's files
-// (figures.ReadEvents).
+// (figures.ReadTrialFiles).
 func AllMemberMetrics(t *record.Trial) []MemberMetrics {
 	var all []MemberMetrics
 	for i := range t.Stores {

@@ -67,7 +67,7 @@ type VoidTrials struct {
 }
 
 // CapacitiesOf returns the results of a run's capacity searches, or nil if the run contains no
-// search. The caller must have read the run's events (figures.ReadEvents).
+// search. The caller must have read the run's events (figures.ReadTrialFiles).
 func CapacitiesOf(run *record.Run) *CapacityFindings {
 	f := &CapacityFindings{Run: run}
 	rows := analyze.Rows(run)

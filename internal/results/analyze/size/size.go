@@ -80,7 +80,7 @@ const (
 )
 
 // SizesOf estimates how much of a cluster's resources a load uses, based on the capacity searches
-// in runs. The caller must have read the runs' events (figures.ReadEvents). There is one result
+// in runs. The caller must have read the runs' events (figures.ReadTrialFiles). There is one result
 // for each combination of store, version and number of members. The function `ask` returns the
 // sizer for the store with the given name, or nil if this store has no sizer. The text of the error
 // is one sentence.

@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 // controller itself cannot connect to the members.
 func checkMetrics(t *testing.T, run *record.Run, dir string, members int) {
 	t.Helper()
-	figures.ReadEvents(run, dir)
+	figures.ReadTrialFiles(run, dir)
 	known := map[string]bool{}
 	for _, row := range run.Trials[0].Stores {
 		if _, ok := row.Metrics[store.FsyncSeconds]; ok && row.Failure == "" {

@@ -12,21 +12,22 @@ import (
 // clients.
 const CauseClients = "number of clients"
 
-// Bounds returns the causes that limited a trial's throughput, in the order of Limits.Causes. If
-// no resource of a closed loop reached its limit, the cause is the number of clients. A closed loop
-// without a known mean time may have no cause. An open loop has no cause if it is neither slow
+// MainCauses returns the causes that limited a trial's throughput, in the order of Limits.Causes.
+// If no resource of a closed loop reached its limit, the cause is the number of clients. A closed
+// loop without a known mean time may have no cause. An open loop has no cause if it is neither slow
 // (isSlow) nor suspect.
 //
-// Bounds returns only the worst cause of each kind. For each of these causes, `more` contains the
-// number of other causes of the same kind. All output formats report exactly the returned causes.
-func (l *Limits) Bounds() (causes []Cause, more []int) {
+// MainCauses returns only the worst cause of each kind. For each of these causes, `more` contains
+// the number of other causes of the same kind. All output formats report exactly the returned
+// causes.
+func (l *Limits) MainCauses() (causes []Cause, more []int) {
 	t := l.Trial
 	if causes, more = l.worstPerKind(); len(causes) > 0 || t.Open() {
 		return causes, more
 	}
 	// A leader change, or a single pause of the load generator, does not limit a trial with short
 	// response times.
-	once := func(c *Cause) bool { return c.Kind == CauseElection || c.Kind == CauseTester && c.Unit == "s" }
+	once := func(c *Cause) bool { return c.Kind == CauseElection || c.Kind == CauseGenerator && c.Unit == "s" }
 	if causes, more = worstOfKinds(l.Causes, func(c *Cause) bool { return once(c) && !isSlow(t) }); len(causes) > 0 {
 		return causes, more
 	}

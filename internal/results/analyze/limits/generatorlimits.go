@@ -26,7 +26,7 @@ func machine(t *record.Trial) *Cause {
 	if t.BusyShare == nil || *t.BusyShare <= limitBusy || t.Machine == nil {
 		return nil
 	}
-	c := &Cause{Kind: CauseTester, Figure: *t.BusyShare, Limit: limitBusy}
+	c := &Cause{Kind: CauseGenerator, Figure: *t.BusyShare, Limit: limitBusy}
 	c.Text = fmt.Sprintf("the %d CPUs of this machine were %s busy (limit %s)", t.Machine.CPUs, text.Share(*t.BusyShare), text.Share(limitBusy))
 	if t.SharesMachine != nil && *t.SharesMachine {
 		c.Kind = CauseCPU
@@ -59,17 +59,17 @@ func loops(t *record.Trial) []*Cause {
 	}
 	share := func(ns int64, limit float64, sentence string) *Cause {
 		figure := float64(ns) / window
-		return causeIfExceeded(CauseTester, "", figure, limit, fmt.Sprintf(sentence, text.Share(min(figure, 1)), text.Share(limit)))
+		return causeIfExceeded(CauseGenerator, "", figure, limit, fmt.Sprintf(sentence, text.Share(min(figure, 1)), text.Share(limit)))
 	}
 	pause := time.Duration(t.LongestPauseNS)
 	out := []*Cause{
 		share(t.LoopCPUNS, limitBusy, "the event loops were busy %s of the time (limit %s); add loops with --threads"),
 		share(t.RunDelayNS, limitRunDelay, "it waited for a CPU %s of the time (limit %s); reserve CPUs for it"),
-		causeIfTooLong(CauseTester, "", pause, limitPause, fmt.Sprintf("it did not run for %s (limit %s)", durationText(pause), durationText(limitPause))),
+		causeIfTooLong(CauseGenerator, "", pause, limitPause, fmt.Sprintf("it did not run for %s (limit %s)", durationText(pause), durationText(limitPause))),
 	}
 	if t.ThrottledNS != nil {
 		held := time.Duration(*t.ThrottledNS)
-		out = append(out, causeIfTooLong(CauseTester, "", held, limitPause, "its CPU quota paused it for "+durationText(held)+"; raise the quota"))
+		out = append(out, causeIfTooLong(CauseGenerator, "", held, limitPause, "its CPU quota paused it for "+durationText(held)+"; raise the quota"))
 	}
 	return out
 }

@@ -10,11 +10,11 @@ import (
 
 // If there are no other causes, a closed loop is limited by its clients, and an open loop is not
 // limited.
-func TestBounds(t *testing.T) {
+func TestMainCauses(t *testing.T) {
 	settle.SkipUnderRace(t)
 	m := runs.Random{Seed: 8, Seconds: 5, PerSecond: 100, Idle: -1}.Record(t)
 	l := Find(&m.Run.Trials[0])
-	b, _ := l.Bounds()
+	b, _ := l.MainCauses()
 	if len(b) != 1 || b[0].Kind != CauseClients || !strings.HasPrefix(b[0].Text, "10 clients with a mean time of ") {
 		t.Errorf("a closed loop: %+v", b)
 	}
@@ -22,7 +22,7 @@ func TestBounds(t *testing.T) {
 	rate := 1.0
 	m.Run.Trials[0].Rate = &rate
 	l = Find(&m.Run.Trials[0])
-	if b, _ := l.Bounds(); len(b) != 0 && !isSlow(&m.Run.Trials[0]) {
+	if b, _ := l.MainCauses(); len(b) != 0 && !isSlow(&m.Run.Trials[0]) {
 		t.Errorf("an open loop: %+v", b)
 	}
 }
