@@ -59,12 +59,12 @@ func (c *codec) keepAliveReply(r *h2.Reply, events []store.Event) ([]store.Event
 	f := fields{b: r.Body}
 	for f.next() {
 		switch f.tag {
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			f.must(c.parseHeader(f.v, &e))
 			e.Revision, e.StoreRevision = c.extra.revision, c.extra.revision
-		case 2<<3 | pbVarint:
+		case message.KeptLeaseTag:
 			lease = int64(f.n)
-		case 3<<3 | pbVarint:
+		case message.KeptTTLTag:
 			e.Count = int64(f.n)
 		}
 	}

@@ -117,7 +117,7 @@ func (c *codec) handleLockReply(slot uint32, r *h2.Reply, events []store.Event) 
 	return events, nil
 }
 
-// handleGrant handles a LockResponse{header: 1, key: 2}. The response does not contain the key's
+// handleGrant handles a LockResponse. The response does not contain the key's
 // create revision, so the header's revision serves as the fencing token. This is the revision at
 // which the lock was acquired. It increases from each lock holder to the next, because the deletion
 // of the previous holder's key increases the store's revision.
@@ -127,9 +127,9 @@ func (c *codec) handleGrant(l *lock, b []byte) bool {
 	f := fields{b: b}
 	for f.next() {
 		switch f.tag {
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			ok = c.parseHeader(f.v, &head)
-		case 2<<3 | pbBytes:
+		case message.LockKeyTag:
 			key = f.v
 		}
 	}

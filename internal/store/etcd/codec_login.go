@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -81,7 +82,7 @@ func (l *login) handleReply(c *codec, r *h2.Reply) error {
 	text := strings.TrimPrefix(string(r.Text), "etcdserver: ")
 	switch {
 	case r.End == h2.Answered && r.Code == h2.StatusOK:
-		token, ok := parseText(r.Body)
+		token, ok := parseToken(r.Body)
 		if !ok || len(token) == 0 {
 			return errMalformed
 		}
@@ -141,14 +142,13 @@ func tokenRejected(text []byte) bool {
 	return false
 }
 
-// parseText returns field 2 of a message {header: 1, text: 2}: the token of an
-// AuthenticateResponse, or the key of a LockResponse.
-func parseText(b []byte) (text []byte, ok bool) {
+// parseToken returns the token in an AuthenticateResponse.
+func parseToken(b []byte) (token []byte, ok bool) {
 	f := fields{b: b}
 	for f.next() {
-		if f.tag == 2<<3|pbBytes {
-			text = f.v
+		if f.tag == message.TokenTag {
+			token = f.v
 		}
 	}
-	return text, f.ok()
+	return token, f.ok()
 }

@@ -49,7 +49,7 @@ func (c *codec) checkKey(slot uint32) {
 	c.sendForLock(c.rangeRPC, slot, callLock, &call.Part{Action: call.Read, Key: l.key})
 }
 
-// handleAcquire handles the reply to acquire: TxnResponse{header: 1, succeeded: 2, responses: 3}.
+// handleAcquire handles the TxnResponse that replies to acquire.
 func (c *codec) handleAcquire(l *lock, b []byte) bool {
 	var head store.Event
 	// The create revision of the session's key, if it already existed, and of the oldest key.
@@ -58,12 +58,12 @@ func (c *codec) handleAcquire(l *lock, b []byte) bool {
 	f := fields{b: b}
 	for f.next() {
 		switch f.tag {
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			f.must(c.parseHeader(f.v, &head))
 			revision = c.extra.revision
-		case 2<<3 | pbVarint:
+		case message.TxnSucceededTag:
 			succeeded = f.n != 0
-		case 3<<3 | pbBytes:
+		case message.TxnResultTag:
 			if n < len(created) {
 				var ok bool
 				created[n], ok = createRevisionIn(f.v)
@@ -84,22 +84,22 @@ func (c *codec) handleAcquire(l *lock, b []byte) bool {
 	return true
 }
 
-// createRevisionIn returns the create_revision of the last key in a ResponseOp{response_range: 1
-// {kvs: 2 {create_revision: 2}}}, or 0 if there is no key. The response has at most one key.
+// createRevisionIn returns the create_revision of the last key in a ResponseOp with the result of a
+// read, or 0 if there is no key. The response has at most one key.
 func createRevisionIn(b []byte) (created int64, ok bool) {
 	op := fields{b: b}
 	for op.next() {
-		if op.tag != 1<<3|pbBytes {
+		if op.tag != message.RangeResultTag {
 			continue
 		}
 		found := fields{b: op.v}
 		for found.next() {
-			if found.tag != 2<<3|pbBytes {
+			if found.tag != message.RangeKVTag {
 				continue
 			}
 			pair := fields{b: found.v}
 			for pair.next() {
-				if pair.tag == 2<<3|pbVarint {
+				if pair.tag == message.CreateRevisionTag {
 					created = int64(pair.n)
 				}
 			}

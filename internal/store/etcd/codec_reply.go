@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -98,9 +99,8 @@ func (c *codec) setFailure(r *h2.Reply, e *store.Event) {
 	}
 }
 
-// parseHeader parses a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3, raft_term: 4}. It
-// stores the revision in c.extra. Because it runs for every reply, it does not use the iterator
-// `fields`, which is slower.
+// parseHeader parses a ResponseHeader. It stores the revision in c.extra. Because it runs for every
+// reply, it does not use the iterator `fields`, which is slower.
 func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 	i, revision := 0, uint64(0)
 	if n := c.idsLen; n > 0 && len(b) >= n && string(b[:n]) == string(c.ids[:n]) {
@@ -108,14 +108,14 @@ func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 	}
 	for i >= 0 && i < len(b) {
 		switch b[i] {
-		case 2<<3 | pbVarint:
+		case message.MemberIDTag:
 			e.Member, i = getVarint(b, i+1)
 			if i > 0 && i <= len(c.ids) && revision == 0 && e.Term == 0 { // only IDs precede i
 				c.idsLen, c.member = copy(c.ids[:], b[:i]), e.Member
 			}
-		case 3<<3 | pbVarint:
+		case message.RevisionTag:
 			revision, i = getVarint(b, i+1)
-		case 4<<3 | pbVarint:
+		case message.TermTag:
 			e.Term, i = getVarint(b, i+1)
 		default:
 			i = skipField(b, i)
@@ -125,19 +125,19 @@ func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 	return i >= 0
 }
 
-// parseWritten parses a PutResponse{header: 1} or a DeleteRangeResponse{header: 1, deleted: 2}. The
-// event's Revision is the revision in the header, which after a put is also the key's mod_revision.
+// parseWritten parses a PutResponse or a DeleteRangeResponse. The event's Revision is the revision
+// in the header, which after a put is also the key's mod_revision.
 func (c *codec) parseWritten(b []byte, e *store.Event) bool {
 	i, ok := 0, true
 	for ok && i >= 0 && i < len(b) {
 		var n uint64
 		var part []byte
 		switch b[i] {
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			if part, i = getBytes(b, i+1); i > 0 {
 				ok = c.parseHeader(part, e)
 			}
-		case 2<<3 | pbVarint:
+		case message.DeletedTag:
 			n, i = getVarint(b, i+1)
 			e.Count = int64(n)
 		default:
@@ -148,29 +148,28 @@ func (c *codec) parseWritten(b []byte, e *store.Event) bool {
 	return ok && i >= 0
 }
 
-// parseRange parses a RangeResponse{header: 1, kvs: 2, more: 3, count: 4}. In the event it stores
-// the number of keys and the first key with its value and mod_revision. In c.extra it stores the
-// store's revision, the first key's version, and the number of keys in the range regardless of the
-// limit. Because most loads consist mainly of reads, it does not use the iterator `fields`, which
-// is slower.
+// parseRange parses a RangeResponse. In the event it stores the number of keys and the first key
+// with its value and mod_revision. In c.extra it stores the store's revision, the first key's
+// version, and the number of keys in the range regardless of the limit. Because most loads consist
+// mainly of reads, it does not use the iterator `fields`, which is slower.
 func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	i, ok := 0, true
 	for ok && i >= 0 && i < len(b) {
 		var n uint64
 		var part []byte
 		switch b[i] {
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			if part, i = getBytes(b, i+1); i > 0 {
 				ok = c.parseHeader(part, e)
 			}
-		case 2<<3 | pbBytes:
+		case message.RangeKVTag:
 			if part, i = getBytes(b, i+1); i > 0 {
 				ok = c.takeKV(part, e)
 			}
-		case 3<<3 | pbVarint:
+		case message.RangeMoreTag:
 			n, i = getVarint(b, i+1)
 			c.extra.more = n != 0
-		case 4<<3 | pbVarint:
+		case message.RangeCountTag:
 			n, i = getVarint(b, i+1)
 			c.extra.total = int64(n)
 		default:
@@ -202,7 +201,7 @@ func (c *codec) beginList(tag uint32) {
 // passKey passes one KeyValue in a reply to c.keys. If withValue is false, it may pass only the
 // key.
 func (c *codec) passKey(tag uint32, part []byte, withValue bool) bool {
-	if !withValue && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key is the first field
+	if !withValue && len(part) > 1 && part[0] == message.KeyTag { // the key is the first field
 		key, i := getBytes(part, 1)
 		if i > 0 {
 			c.keys.Add(tag, key, nil, 0)
@@ -217,25 +216,24 @@ func (c *codec) passKey(tag uint32, part []byte, withValue bool) bool {
 	return true
 }
 
-// parseKV parses a KeyValue{key: 1, create_revision: 2, mod_revision: 3, version: 4, value: 5,
-// lease: 6}. It runs for every key and every watch event, so it does not use the iterator `fields`,
-// with which it would take 1.5 times as long.
+// parseKV parses a KeyValue. It runs for every key and every watch event, so it does not use the
+// iterator `fields`, with which it would take 1.5 times as long.
 func parseKV(b []byte, e *store.Event) bool {
 	i := 0
 	for i >= 0 && i < len(b) {
 		var v uint64
 		switch b[i] {
-		case 1<<3 | pbBytes:
+		case message.KeyTag:
 			e.Key, i = getBytes(b, i+1)
-		case 5<<3 | pbBytes:
+		case message.ValueTag:
 			e.Value, i = getBytes(b, i+1)
-		case 3<<3 | pbVarint:
+		case message.ModRevisionTag:
 			v, i = getVarint(b, i+1)
 			e.Revision = int64(v)
-		case 4<<3 | pbVarint:
+		case message.VersionTag:
 			v, i = getVarint(b, i+1)
 			e.Version = int64(v)
-		case 2<<3 | pbVarint, 6<<3 | pbVarint:
+		case message.CreateRevisionTag, message.LeaseTag:
 			_, i = getVarint(b, i+1)
 		default:
 			i = skipField(b, i)
@@ -244,8 +242,8 @@ func parseKV(b []byte, e *store.Event) bool {
 	return i >= 0
 }
 
-// parseTxn parses the reply to cas or txn: TxnResponse{header: 1, succeeded: 2, responses: 3}.
-// After a conflict, the event's Revision is the key's mod_revision, or 0 if the key does not exist.
+// parseTxn parses the TxnResponse that replies to cas or txn. After a conflict, the event's Revision
+// is the key's mod_revision, or 0 if the key does not exist.
 func (c *codec) parseTxn(b []byte, e *store.Event) bool {
 	var found store.Event
 	ok := c.parseTxnResponse(b, e, &found)
@@ -270,12 +268,12 @@ func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
 	revision := int64(0) // the revision in the response's own header; the headers in the results are ignored
 	for f.next() {
 		switch f.tag {
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			f.must(c.parseHeader(f.v, head))
 			revision = c.extra.revision
-		case 2<<3 | pbVarint:
+		case message.TxnSucceededTag:
 			c.extra.succeeded = f.n != 0
-		case 3<<3 | pbBytes:
+		case message.TxnResultTag:
 			f.must(c.parseResponseOp(f.v, found))
 		}
 	}
@@ -283,16 +281,15 @@ func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
 	return f.ok()
 }
 
-// parseResponseOp parses a ResponseOp{response_range: 1, response_put: 2}. A response_put is
-// only counted.
+// parseResponseOp parses a ResponseOp. The result of a put is only counted.
 func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
 	f := fields{b: b}
 	for f.next() {
 		switch f.tag {
-		case 1<<3 | pbBytes:
+		case message.RangeResultTag:
 			c.extra.ranges++
 			f.must(c.parseRange(f.v, found))
-		case 2<<3 | pbBytes:
+		case message.PutResultTag:
 			c.extra.puts++
 		}
 	}

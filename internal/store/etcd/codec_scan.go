@@ -230,31 +230,30 @@ func (c *codec) lostScans(events []store.Event) []store.Event {
 	return events
 }
 
-// parseStreamed parses a RangeStreamResponse{range_response: 1}, which contains a part of a range.
+// parseStreamed parses a RangeStreamResponse, which contains a part of a range.
 func (c *codec) parseStreamed(b []byte, s *scan) bool {
 	f := fields{b: b}
 	for f.next() {
-		if f.tag == 1<<3|pbBytes {
+		if f.tag == message.StreamRangeTag {
 			f.must(c.parsePage(f.v, s))
 		}
 	}
 	return f.ok()
 }
 
-// parsePage parses a RangeResponse{header: 1, kvs: 2, more: 3, count: 4} that contains a part
-// of a range.
+// parsePage parses a RangeResponse that contains a part of a range.
 func (c *codec) parsePage(b []byte, s *scan) bool {
 	s.more, s.last = false, nil
 	f := fields{b: b}
 	for f.next() {
 		switch f.tag {
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			f.must(c.parseHeader(f.v, &s.found))
 			if s.finished = true; s.revision == 0 {
 				s.revision = c.extra.revision
 			}
 			s.found.StoreRevision = s.revision
-		case 2<<3 | pbBytes:
+		case message.RangeKVTag:
 			s.last = f.v
 			if s.found.Count++; s.found.Count == 1 {
 				f.must(s.keepFirst(s.last))
@@ -262,9 +261,9 @@ func (c *codec) parsePage(b []byte, s *scan) bool {
 			if s.wantsKeys {
 				f.must(c.passKey(s.tag, s.last, s.wantsValues))
 			}
-		case 3<<3 | pbVarint:
+		case message.RangeMoreTag:
 			s.more = f.n != 0
-		case 4<<3 | pbVarint:
+		case message.RangeCountTag:
 			s.counted = int64(f.n)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
 // stmRead sends the same RangeRequest as package concurrency. At isolation levels below
@@ -75,19 +76,19 @@ func (t *stm) makeWrites() (first int64) {
 	return first
 }
 
-// parseSTM parses the reply to a commit: TxnResponse{header: 1, succeeded: 2, responses: 3}.
-// After a conflict, the responses contain the keys' present values.
+// parseSTM parses the TxnResponse that replies to a commit. After a conflict, it contains the keys'
+// present values.
 func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) {
 	c.extra = replyExtras{}
 	f := fields{b: b}
 	for f.next() {
 		switch f.tag {
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			f.must(c.parseHeader(f.v, e))
-		case 2<<3 | pbVarint:
+		case message.TxnSucceededTag:
 			c.extra.succeeded = f.n != 0
-		case 3<<3 | pbBytes:
-			if len(f.v) > 0 && f.v[0] == 2<<3|pbBytes {
+		case message.TxnResultTag:
+			if len(f.v) > 0 && f.v[0] == message.PutResultTag {
 				c.extra.puts++
 			}
 		}
@@ -132,7 +133,7 @@ func (c *codec) parseReread(t *stm, b []byte) bool {
 	n := 0
 	f := fields{b: b}
 	for f.next() {
-		if f.tag != 3<<3|pbBytes {
+		if f.tag != message.TxnResultTag {
 			continue
 		}
 		var found store.Event

@@ -185,34 +185,33 @@ type watchMessage struct {
 	revision          int64       // the revision in the header
 }
 
-// parse parses a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4, compact_revision:
-// 5, cancel_reason: 6, events: 11} and appends the response's events to the slice `events`.
+// parse parses a WatchResponse and appends the response's events to the slice `events`.
 func (m *watchMessage) parse(c *codec, b []byte, events []store.Event) (_ []store.Event, ok bool) {
 	var header, part []byte
 	for i := 0; i < len(b); {
 		ok := true
 		var v uint64
 		switch b[i] {
-		case 11<<3 | pbBytes:
+		case message.WatchEventTag:
 			if part, i = getBytes(b, i+1); i > 0 {
 				events = append(events, store.Event{Type: store.WatchChange})
 				ok = parseWatchEvent(part, &events[len(events)-1])
 			}
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			header, i = getBytes(b, i+1)
-		case 2<<3 | pbVarint:
+		case message.WatchIDTag:
 			v, i = getVarint(b, i+1)
 			m.id = int64(v)
-		case 3<<3 | pbVarint:
+		case message.WatchCreatedTag:
 			v, i = getVarint(b, i+1)
 			m.created = v != 0
-		case 4<<3 | pbVarint:
+		case message.WatchCanceledTag:
 			v, i = getVarint(b, i+1)
 			m.canceled = v != 0
-		case 5<<3 | pbVarint:
+		case message.CompactRevisionTag:
 			v, i = getVarint(b, i+1)
 			m.compacted = int64(v)
-		case 6<<3 | pbBytes:
+		case message.CancelReasonTag:
 			m.reason, i = getBytes(b, i+1)
 		default:
 			i = skipField(b, i)
@@ -226,24 +225,24 @@ func (m *watchMessage) parse(c *codec, b []byte, events []store.Event) (_ []stor
 	return events, ok
 }
 
-// parseWatchEvent parses an Event{type: 1, kv: 2, prev_kv: 3}. Only the event's type shows whether
-// the key was deleted. kine does not count versions, so its PUT events have version 0, and its
-// DELETE events contain the last value.
+// parseWatchEvent parses an Event. Only the event's type shows whether the key was deleted. kine
+// does not count versions, so its PUT events have version 0, and its DELETE events contain the last
+// value.
 func parseWatchEvent(b []byte, e *store.Event) bool {
 	const deleted = 1
 	var part []byte
 	what := uint64(0)
 	for i := 0; i < len(b); {
 		switch b[i] {
-		case 1<<3 | pbVarint:
+		case message.EventTypeTag:
 			if what, i = getVarint(b, i+1); i < 0 {
 				return false
 			}
-		case 2<<3 | pbBytes:
+		case message.EventKVTag:
 			if part, i = getBytes(b, i+1); i < 0 || !parseKV(part, e) {
 				return false
 			}
-		case 3<<3 | pbBytes:
+		case message.EventPreviousTag:
 			var before store.Event
 			if part, i = getBytes(b, i+1); i < 0 || !parseKV(part, &before) {
 				return false

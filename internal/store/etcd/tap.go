@@ -168,22 +168,21 @@ func (t *tap) popUnanswered(s *observedStream) *call.Call {
 	return c
 }
 
-// handleWatchResponse handles a WatchResponse{header: 1, watch_id: 2, created: 3, canceled:
-// 4, events: 11}.
+// handleWatchResponse handles a WatchResponse.
 func (t *tap) handleWatchResponse(stream uint32, s *observedStream, body []byte, size int) {
 	var created, canceled bool
 	var id, revision, events int64
 	for f := (fields{b: body}); f.next(); {
 		switch f.tag {
-		case 1<<3 | pbBytes:
+		case message.HeaderTag:
 			revision = headerRevision(f.v)
-		case 2<<3 | pbVarint:
+		case message.WatchIDTag:
 			id = int64(f.n)
-		case 3<<3 | pbVarint:
+		case message.WatchCreatedTag:
 			created = f.n != 0
-		case 4<<3 | pbVarint:
+		case message.WatchCanceledTag:
 			canceled = f.n != 0
-		case 11<<3 | pbBytes:
+		case message.WatchEventTag:
 			events++
 		}
 	}

@@ -40,28 +40,19 @@ type tapAnswer struct{ c *call.Call }
 func (a *tapAnswer) read(method string, b []byte) {
 	c := a.c
 	for f := (fields{b: b}); f.next(); {
-		switch f.tag {
-		case 1<<3 | pbBytes:
-			if method != methodRangeStream {
-				c.Revision = headerRevision(f.v)
-			}
-		case 2<<3 | pbVarint:
-			switch method {
-			case methodDelete:
-				c.KeyCount = int64(f.n)
-			case methodTxn:
-				c.GuardsHeld = f.n != 0
-			case methodGrant:
-				c.Lease = int64(f.n)
-			}
-		case 3<<3 | pbBytes:
-			if method == methodTxn {
-				c.KeyCount += keysOf(f.v)
-			}
-		case 4<<3 | pbVarint:
-			if method == methodRange {
-				c.KeyCount = int64(f.n)
-			}
+		switch tag := f.tag; {
+		case tag == message.HeaderTag && method != methodRangeStream:
+			c.Revision = headerRevision(f.v)
+		case tag == message.DeletedTag && method == methodDelete:
+			c.KeyCount = int64(f.n)
+		case tag == message.TxnSucceededTag && method == methodTxn:
+			c.GuardsHeld = f.n != 0
+		case tag == message.TxnResultTag && method == methodTxn:
+			c.KeyCount += keysOf(f.v)
+		case tag == message.GrantedTag && method == methodGrant:
+			c.Lease = int64(f.n)
+		case tag == message.RangeCountTag && method == methodRange:
+			c.KeyCount = int64(f.n)
 		}
 	}
 	if method == methodPut {
@@ -71,22 +62,21 @@ func (a *tapAnswer) read(method string, b []byte) {
 }
 
 // keysOf returns the number of keys that one operation of a transaction read, wrote or deleted. b
-// is the result of the operation, a ResponseOp{response_range: 1, response_put: 2,
-// response_delete_range: 3}.
+// is the result of the operation, a ResponseOp.
 func keysOf(b []byte) (keys int64) {
 	for f := (fields{b: b}); f.next(); {
 		switch f.tag {
-		case 1<<3 | pbBytes: // RangeResponse{count: 4}
+		case message.RangeResultTag:
 			for g := (fields{b: f.v}); g.next(); {
-				if g.tag == 4<<3|pbVarint {
+				if g.tag == message.RangeCountTag {
 					keys += int64(g.n)
 				}
 			}
-		case 2<<3 | pbBytes:
+		case message.PutResultTag:
 			keys++
-		case 3<<3 | pbBytes: // DeleteRangeResponse{deleted: 2}
+		case message.DeleteResultTag:
 			for g := (fields{b: f.v}); g.next(); {
-				if g.tag == 2<<3|pbVarint {
+				if g.tag == message.DeletedTag {
 					keys += int64(g.n)
 				}
 			}
@@ -109,10 +99,10 @@ const (
 	methodKeepAlive   = "Lease/LeaseKeepAlive"
 )
 
-// headerRevision returns the revision in a ResponseHeader{revision: 3}.
+// headerRevision returns the revision in a ResponseHeader.
 func headerRevision(b []byte) (revision int64) {
 	for f := (fields{b: b}); f.next(); {
-		if f.tag == 3<<3|pbVarint {
+		if f.tag == message.RevisionTag {
 			revision = int64(f.n)
 		}
 	}

@@ -85,17 +85,22 @@ func parsePut(b []byte, p *pb.PutRequest) error {
 	return nil
 }
 
-// appendUint appends a varint field. It appends nothing if v is 0, because proto3 omits zeros.
-func appendUint(b []byte, number protowire.Number, v uint64) []byte {
+// appendUint appends a varint field with the given tag. It appends nothing if v is 0, because proto3
+// omits zeros.
+func appendUint(b []byte, tag byte, v uint64) []byte {
 	if v == 0 {
 		return b
 	}
-	b = protowire.AppendTag(b, number, protowire.VarintType)
-	return protowire.AppendVarint(b, v)
+	return protowire.AppendVarint(append(b, tag), v)
 }
 
-// sizeInt returns the number of bytes that appendUint appends for v, if the field number is
-// below 16.
+// appendBytes appends a field with the given tag, whose value is bytes, a string or a message.
+func appendBytes[T string | []byte](b []byte, tag byte, v T) []byte {
+	b = protowire.AppendVarint(append(b, tag), uint64(len(v)))
+	return append(b, v...)
+}
+
+// sizeInt returns the number of bytes that appendUint appends for v.
 func sizeInt(v int64) int {
 	if v == 0 {
 		return 0
@@ -103,12 +108,12 @@ func sizeInt(v int64) int {
 	return 1 + protowire.SizeVarint(uint64(v))
 }
 
-// appendHeader appends a response header. It is field 1 in all responses.
+// appendHeader appends the header of a response.
 func (id *identity) appendHeader(b []byte, revision int64) []byte {
 	size := len(id.encodedIDs) + sizeInt(revision) + len(id.encodedTerm)
-	b = append(b, 1<<3|byte(protowire.BytesType), byte(size)) // at most 45 bytes
+	b = append(b, message.HeaderTag, byte(size)) // at most 45 bytes
 	b = append(b, id.encodedIDs...)
-	b = appendUint(b, 3, uint64(revision))
+	b = appendUint(b, message.RevisionTag, uint64(revision))
 	return append(b, id.encodedTerm...)
 }
 
@@ -118,8 +123,8 @@ type revisions struct {
 	version     int64 // number of writes since the key was created
 }
 
-// appendKV appends an mvccpb.KeyValue as field 2. Field 2 contains a key in a RangeResponse, and
-// the previous key in a PutResponse. The parameter `wrong` specifies how to damage the key or
+// appendKV appends an mvccpb.KeyValue as a key of a RangeResponse, or as the previous key of a
+// PutResponse, which has the same tag. The parameter `wrong` specifies how to damage the key or
 // value, if at all.
 func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wrong null.Kind) []byte {
 	if wrong != null.CorrectResponse {
@@ -130,17 +135,13 @@ func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wr
 	if len(value) > 0 {
 		size += 1 + protowire.SizeBytes(len(value))
 	}
-	b = protowire.AppendTag(b, 2, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(size))
-	b = protowire.AppendTag(b, 1, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(len(key)))
-	b = append(b, key...)
-	b = appendUint(b, 2, uint64(at.create))
-	b = appendUint(b, 3, uint64(at.mod))
-	b = appendUint(b, 4, uint64(at.version))
+	b = protowire.AppendVarint(append(b, message.RangeKVTag), uint64(size))
+	b = appendBytes(b, message.KeyTag, key)
+	b = appendUint(b, message.CreateRevisionTag, uint64(at.create))
+	b = appendUint(b, message.ModRevisionTag, uint64(at.mod))
+	b = appendUint(b, message.VersionTag, uint64(at.version))
 	if len(value) > 0 {
-		b = protowire.AppendTag(b, 5, protowire.BytesType)
-		b = protowire.AppendBytes(b, value)
+		b = appendBytes(b, message.ValueTag, value)
 	}
 	return b
 }

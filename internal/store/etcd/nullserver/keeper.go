@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
@@ -29,7 +30,7 @@ func (c *cannedBackend) appendRange(b []byte, id *identity, r *pb.RangeRequest, 
 	if !r.CountOnly {
 		b = appendKV(b, r.Key, c.valueFor(r), revisions{cannedRevision, cannedRevision, 1}, wrong)
 	}
-	return appendUint(b, 4, 1), nil
+	return appendUint(b, message.RangeCountTag, 1), nil
 }
 
 func (c *cannedBackend) valueFor(r *pb.RangeRequest) []byte {
@@ -112,9 +113,9 @@ func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong n
 		b = appendKV(b, e.Key, value, revisions{e.Created, e.Changed, e.Version}, wrong)
 	}
 	if more {
-		b = appendUint(b, 3, 1)
+		b = appendUint(b, message.RangeMoreTag, 1)
 	}
-	return appendUint(b, 4, uint64(count)), nil
+	return appendUint(b, message.RangeCountTag, uint64(count)), nil
 }
 
 // checkRevision returns an error if a request is for a revision other than the present one.

@@ -11,9 +11,9 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
@@ -28,8 +28,8 @@ const (
 
 func newIdentity(member uint64) *identity {
 	id := &identity{member: member}
-	id.encodedIDs = appendUint(appendUint(nil, 1, clusterID), 2, member)
-	id.encodedTerm = appendUint(nil, 4, term)
+	id.encodedIDs = appendUint(appendUint(nil, message.ClusterIDTag, clusterID), message.MemberIDTag, member)
+	id.encodedTerm = appendUint(nil, message.TermTag, term)
 	return id
 }
 
@@ -104,8 +104,7 @@ func (m *member) parseRange(request []byte, r *pb.RangeRequest) error {
 	return nil
 }
 
-// appendStreamed appends a RangeStreamResponse{range_response: 1} that contains the whole
-// range.
+// appendStreamed appends a RangeStreamResponse that contains the whole range.
 func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
 	switch {
 	case r.SortOrder != pb.RangeRequest_NONE && reordered(r):
@@ -117,7 +116,7 @@ func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) (
 	if err != nil {
 		return b, err
 	}
-	return protowire.AppendBytes(protowire.AppendTag(b, 1, protowire.BytesType), all), nil
+	return appendBytes(b, message.StreamRangeTag, all), nil
 }
 
 // call executes a request of any method except Range, RangeStream and Put.
