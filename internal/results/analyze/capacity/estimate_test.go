@@ -177,8 +177,39 @@ func TestNormalTableAgreesWithTheFunction(t *testing.T) {
 		eta := -14 + 14*r.Float64() // limits from 1 in a million to 1 in 2
 		table := newNormalTable(eta)
 		for _, above := range []float64{-bandBelow, 0, bandAbove, -bandBelow + (bandBelow+bandAbove)*r.Float64()} {
-			if got, want := table.at(above), normal(eta+above); math.Abs(got-want) > 2e-12 {
+			if got, want := table.lookUp(above), normal(eta+above); math.Abs(got-want) > 2e-12 {
 				t.Errorf("log odds %g + %g: the table has %.17g, want %.17g", eta, above, got, want)
+			}
+		}
+	}
+}
+
+// deviance begins with the slope that fitted the previous line, and stops the sums of other slopes
+// early. Up to rounding, it finds the same deviance as complete sums over all slopes, and a slope
+// that has this deviance.
+func TestDevianceIsTheLeastOfAllSlopes(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	const rounding = 1e-9
+	for range 100 {
+		a := newAnyone(r)
+		s := New(someOptions())
+		for range 12 {
+			plan := Plan{Rate: a.capacity * math.Exp(0.4*r.Float64()-0.2), Window: 6, Purpose: Refine}
+			s.Trials = append(s.Trials, a.run(s, plan, 0))
+		}
+		low, high := math.Log(a.capacity)-0.5, math.Log(a.capacity)+0.5
+		points, _ := s.points(0, low, high)
+		f := newFit(points, s.Goals[0], low, high)
+		for range 40 {
+			l := line{x: low + (high-low)*r.Float64(), drift: 1e-3 * r.NormFloat64(), middle: 3}
+			least, deviances := math.Inf(1), map[float64]float64{}
+			for k, slope := range slopeAt {
+				deviances[slope] = f.distance(&l, k, math.Inf(1))
+				least = min(least, deviances[slope])
+			}
+			got := f.deviance(&l)
+			if math.Abs(got-least) > rounding || math.Abs(deviances[l.slope]-least) > rounding {
+				t.Fatalf("the deviance is %g with the slope %g, which has %g; the least of complete sums is %g", got, l.slope, deviances[l.slope], least)
 			}
 		}
 	}

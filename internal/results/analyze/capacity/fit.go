@@ -124,7 +124,7 @@ func (f *fit) distance(l *line, k int, limit float64) (sum float64) {
 func (f *fit) distanceAbove(i int, above float64, k int) (sum float64) {
 	p, of, slope := &f.points[i], &f.slopeValues[k], slopeAt[k]
 	inBand := min(max(above, -bandBelow), bandAbove)
-	eta, norm := f.eta+inBand, f.normal.at(inBand)
+	eta, norm := f.eta+inBand, f.normal.lookUp(inBand)
 	weight := 2 * f.weight[i] * of.sizeRatio
 	switch share := of.shares[i]; {
 	case p.undisturbedShare == p.share, odds(eta) > share:
@@ -140,7 +140,7 @@ func (f *fit) distanceAbove(i int, above float64, k int) (sum float64) {
 		sum += p.keptUpEvidence(f.goal, (above+f.eta)/slope, slope)
 	}
 	if above < 0 && p.weight > 1 {
-		sum += weight * (p.weight - 1) * (p.share*(f.eta-eta) + norm - f.normal.at(0))
+		sum += weight * (p.weight - 1) * (p.share*(f.eta-eta) + norm - f.normal.lookUp(0))
 	}
 	return sum
 }

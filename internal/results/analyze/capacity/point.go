@@ -139,9 +139,9 @@ func newNormalTable(eta float64) *normalTable {
 	return &t
 }
 
-// at returns normal(eta+above), where `eta` is the log odds of the limit. The parameter `above`
+// lookUp returns normal(eta+above), where `eta` is the log odds of the limit. The parameter `above`
 // must be between -bandBelow and bandAbove.
-func (t *normalTable) at(above float64) float64 {
+func (t *normalTable) lookUp(above float64) float64 {
 	place := (above + bandBelow) / normalWidth
 	i := min(int(place), normalSteps-1)
 	u, c := place-float64(i), &t[i]
