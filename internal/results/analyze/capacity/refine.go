@@ -1,6 +1,9 @@
 package capacity
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // confirmingTrials counts the longer trials at rates near the interval, separately below and above
 // the interval's estimate.
@@ -38,6 +41,26 @@ func (s *Search) countConfirming(i Interval) (t confirmingTrials) {
 // interval.
 const minOffset = 0.3
 
+// maxOverloads is the number of consecutive heavily overloaded trials after which the next trial is
+// at the lower end of the interval. If the capacity has fallen since the last trial that held, only
+// such a trial shows it: every trial above the former capacity would be overloaded in the same way.
+const maxOverloads = 3
+
+// consecutiveOverloads returns the number of heavily overloaded trials since the last other trial
+// that counts.
+func (s *Search) consecutiveOverloads() (n int) {
+	for _, t := range slices.Backward(s.Trials) {
+		if !s.counts(&t) {
+			continue
+		}
+		if !t.heavilyOverloaded(s.Goals) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
 // refine narrows the interval with the trials that are expected to provide the most information. It
 // ends the search when the interval is narrow enough, each end was measured twice, and the last two
 // trials were at different ends.
@@ -58,6 +81,9 @@ func (s *Search) refine() (Plan, bool) {
 		return s.planNear(i.Estimate, least, Confirm, refining), true
 	}
 	window := math.Min(refining+float64(t.total), longestWindow)
+	if s.consecutiveOverloads() >= maxOverloads {
+		return s.planNear(i.Estimate, math.Min(i.Lower-i.Estimate, -least), Refine, window), true
+	}
 	return s.planNear(i.Estimate, s.mostInformativeRate(i.Estimate, window)-i.Estimate, Refine, window), true
 }
 
