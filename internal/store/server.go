@@ -140,9 +140,14 @@ func BuiltInServer(name, onlyVersion, requested string) (ServerSource, error) {
 func HandBuiltServer(name, recipe, requested string) (ServerSource, error) {
 	s := ServerSource{Store: name, Kind: HandBuilt, Recipe: recipe}
 	if requested != "" {
-		return s, fmt.Errorf("%s cannot be installed, because no registry has it; %sgive the path of its binary (--exec, or exec in a scenario file)", name, s.ManualRecipe())
+		return s, s.NoRegistryError()
 	}
 	return s, nil
+}
+
+// NoRegistryError returns the error for a HandBuilt server for which no binary was given.
+func (s *ServerSource) NoRegistryError() error {
+	return fmt.Errorf("%s's server cannot be installed, because no registry has it: %sgive the path of its binary (--exec, or exec in a scenario file)", s.Store, s.ManualRecipe())
 }
 
 // Installable reports whether the server can be downloaded and built on this

@@ -59,8 +59,8 @@ const (
 	MaxErrorText = 1000
 )
 
-// AskMembers returns the cluster's members. It returns an error if the list or an endpoint is too
-// long.
+// AskMembers returns the cluster's members, sanitized. It returns an error if the list or an
+// endpoint is too long.
 func AskMembers(ctx context.Context, a Admin) ([]Member, error) {
 	list, err := a.Members(ctx)
 	if err != nil {
@@ -69,7 +69,8 @@ func AskMembers(ctx context.Context, a Admin) ([]Member, error) {
 	if len(list) > kv.MaxMembers {
 		return nil, fmt.Errorf("the cluster reports %d members, but quorumbench supports at most %d members; give the endpoints to use, or connect to another member", len(list), kv.MaxMembers)
 	}
-	for _, m := range list {
+	for i, m := range list {
+		list[i] = m.Sanitized()
 		if n := len(m.Endpoint); n > MaxName {
 			return nil, fmt.Errorf("the cluster reports a member whose endpoint is %d bytes long, but quorumbench supports at most %d bytes", n, MaxName)
 		}
@@ -86,23 +87,34 @@ func Endpoints(members []Member) []string {
 	return out
 }
 
-// Sanitized returns a copy of the member whose texts are printable and limited in length.
+// Sanitized returns a copy of the member in which all texts from the server are printable and
+// limited in length and number.
 func (m Member) Sanitized() Member {
 	m.Name, m.Version = text.Line(m.Name, MaxName), text.Line(m.Version, MaxName)
 	m.HiddenData = text.Line(m.HiddenData, MaxErrorText)
-	m.Alarms = slices.Clone(m.Alarms[:min(len(m.Alarms), MaxAlarms)])
-	for i, a := range m.Alarms {
-		m.Alarms[i] = text.Line(a, MaxName)
-	}
-	if m.Err != nil && len(m.Err.Error()) > MaxErrorText {
-		m.Err = errors.New(text.Line(m.Err.Error(), MaxErrorText))
+	m.Cluster = text.Line(m.Cluster, MaxErrorText)
+	m.Alarms = sanitizedList(m.Alarms, MaxAlarms)
+	m.Peers = sanitizedList(m.Peers, kv.MaxMembers)
+	if m.Err != nil {
+		if line := text.Line(m.Err.Error(), MaxErrorText); line != m.Err.Error() {
+			m.Err = errors.New(line)
+		}
 	}
 	return m
 }
 
+// sanitizedList returns a copy of the first texts, at most `limit` of them, in printable form.
+func sanitizedList(texts []string, limit int) []string {
+	out := slices.Clone(texts[:min(len(texts), limit)])
+	for i, t := range out {
+		out[i] = text.Line(t, MaxName)
+	}
+	return out
+}
+
 // AskAll calls the function ask concurrently for n endpoints and returns the cluster's Status. The
 // argument of ask is the endpoint's index. AskAll returns an error if no endpoint responds. All
-// texts in the Status are printable.
+// members in the Status are sanitized.
 func AskAll(n int, ask func(i int) Member) (Status, error) {
 	s := Status{Members: make([]Member, n)}
 	var wg sync.WaitGroup
@@ -186,7 +198,8 @@ func resolves(ctx context.Context, endpoint string) bool {
 
 // CheckOneCluster returns an error if two members that responded belong to different clusters.
 // The error contains both endpoints. Members that report neither a cluster ID nor peers are
-// assumed to belong to the same cluster.
+// assumed to belong to the same cluster, unless both report that they are the leader in the same
+// term. A term of 0 is unknown, and is not compared.
 func CheckOneCluster(members []Member) error {
 	for i := range members {
 		for j := range i {
@@ -220,7 +233,7 @@ func differenceReason(a, b *Member) string {
 		if len(b.Peers) > 0 || b.Role == kv.Follower {
 			return a.Cluster + " and a member of an ensemble"
 		}
-	case a.Role == kv.Leader && b.Role == kv.Leader && a.ID != b.ID && a.Term == b.Term:
+	case a.Role == kv.Leader && b.Role == kv.Leader && a.ID != b.ID && a.Term == b.Term && a.Term > 0:
 		return "both members report that they are the leader in the same term"
 	}
 	return ""

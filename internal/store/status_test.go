@@ -106,7 +106,7 @@ func TestServerTextsAreBounded(t *testing.T) {
 		if i == 1 {
 			return Member{Err: errors.New(long)}
 		}
-		return Member{Name: long, Version: long, Alarms: slices.Repeat([]string{long}, 1000)}
+		return Member{Name: long, Version: long, Cluster: long, Alarms: slices.Repeat([]string{long}, 1000), Peers: slices.Repeat([]string{long}, 1000)}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -114,5 +114,58 @@ func TestServerTextsAreBounded(t *testing.T) {
 	m := s.Members[0]
 	if len(m.Name) > MaxName+3 || len(s.Version) > MaxName+3 || len(m.Alarms) != MaxAlarms || len(m.Alarms[0]) > MaxName+3 || len(s.Members[1].Err.Error()) > MaxErrorText+3 {
 		t.Errorf("%d %d %d %d", len(m.Name), len(s.Version), len(m.Alarms), len(s.Members[1].Err.Error()))
+	}
+	if len(m.Cluster) > MaxErrorText || len(m.Peers) != kv.MaxMembers || len(m.Peers[0]) > MaxName {
+		t.Errorf("the cluster's name has %d bytes, and the first of %d peers has %d bytes", len(m.Cluster), len(m.Peers), len(m.Peers[0]))
+	}
+}
+
+func TestSanitizedIsPrintable(t *testing.T) {
+	const raw = "a\x1b[2J\nb"
+	members, err := AskMembers(t.Context(), namedAdmin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Member{Name: raw, Version: raw, Cluster: raw, HiddenData: raw, Alarms: []string{raw}, Peers: []string{raw}, Err: errors.New(raw)}
+	s := m.Sanitized()
+	for i, got := range []string{s.Name, s.Version, s.Cluster, s.HiddenData, s.Alarms[0], s.Peers[0], s.Err.Error(), members[0].Name} {
+		if strings.ContainsAny(got, "\x1b\n") {
+			t.Errorf("text %d is %q, which is not printable", i, got)
+		}
+	}
+	if m.Alarms[0] != raw || m.Peers[0] != raw {
+		t.Errorf("Sanitized has changed the original member: %+v", m)
+	}
+	plain := errors.New("no response")
+	if got := (Member{Err: plain}).Sanitized().Err; !errors.Is(got, plain) {
+		t.Errorf("Sanitized replaced the printable error by %v", got)
+	}
+}
+
+// namedAdmin is an Admin whose cluster has one member with an unprintable name.
+type namedAdmin struct{ fakeAdmin }
+
+func (namedAdmin) Members(context.Context) ([]Member, error) {
+	return []Member{{Name: "a\x1b[2J\nb"}}, nil
+}
+
+func TestCheckOneCluster(t *testing.T) {
+	leader := func(id, term uint64) Member { return Member{Endpoint: "h", ID: id, Term: term, Role: kv.Leader} }
+	for _, c := range []struct {
+		name    string
+		members []Member
+		want    string
+	}{
+		{"two leaders in the same term", []Member{leader(1, 3), leader(2, 3)}, "the leader in the same term"},
+		{"two leaders in different terms", []Member{leader(1, 3), leader(2, 4)}, ""},
+		{"two leaders in unknown terms", []Member{leader(1, 0), leader(2, 0)}, ""},
+		{"two cluster IDs", []Member{{Cluster: "a"}, {Cluster: "b"}}, "(a and b)"},
+		{"a common peer", []Member{{Peers: []string{"p", "q"}}, {Peers: []string{"q", "r"}}}, ""},
+		{"no common peer", []Member{{Peers: []string{"p"}}, {Peers: []string{"q"}}}, "no peer in common"},
+	} {
+		err := CheckOneCluster(c.members)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: the error is %v, want %q", c.name, err, c.want)
+		}
 	}
 }

@@ -198,8 +198,7 @@ func (s *Status) Leader() *Member {
 // contain.
 type Guarantees struct {
 	// Sources maps each guarantee to its source in the documentation: a sentence or part of a
-	// sentence, with an address. The store does not guarantee guarantees that are missing from the
-	// map.
+	// sentence, with an address. The store does not give a guarantee that is missing from the map.
 	Sources map[history.Guarantee]string
 	// MemberReadLevel is the consistency level of a read that returns a single member's own state.
 	// After a load, each member is read completely at this level. If such a read does not wait for

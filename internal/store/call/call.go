@@ -99,7 +99,6 @@ const (
 	Greater
 	Less
 	NotEqual
-	numRelations
 )
 
 // Flags modify a part.
@@ -187,6 +186,13 @@ type Call struct {
 	Parts                  []Part
 }
 
+// AddPart appends a part with the given action and branch, and returns a pointer to it. The pointer
+// is valid until the next call of AddPart.
+func (c *Call) AddPart(a Action, b Branch) *Part {
+	c.Parts = append(c.Parts, Part{Action: a, Branch: b})
+	return &c.Parts[len(c.Parts)-1]
+}
+
 // Answered reports whether the call received a reply.
 func (c *Call) Answered() bool { return c.Duration >= 0 }
 
@@ -197,8 +203,9 @@ func (c *Call) OK() bool { return c.Duration >= 0 && c.Code == 0 }
 type Gap struct {
 	At   int64  // when the gap was noticed, in nanoseconds since the start
 	Conn uint32 // the connection's number; 0 if several connections are affected
-	// MissingCalls is the number of missing calls. It is 0 if the rest of the connection cannot be
-	// decoded, so that the number is unknown.
+	// MissingCalls is the number of calls that are missing, or that are recorded without their
+	// contents or results. It is 0 if the rest of the connection cannot be decoded, so that the
+	// number is unknown.
 	MissingCalls uint64
 	Reason       string // the reason, as a clause with a subject and a predicate
 }

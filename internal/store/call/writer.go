@@ -60,7 +60,7 @@ func (w *RecordingWriter) Call(c *Call) {
 		return
 	}
 	if !w.cur.call(c) {
-		w.countMissed(c.At, "calls had more parts than a record can hold")
+		w.countMissed(c.At, "calls were larger than a record can hold")
 		return
 	}
 	w.counts.Calls++

@@ -74,7 +74,7 @@ func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 		return store.Launch{}, err
 	}
 	if spec.Exec == "" {
-		return store.Launch{}, fmt.Errorf("cetcd's server cannot be installed, because no registry has it: %sgive the path of its binary (--exec, or exec in a scenario file)", source.ManualRecipe())
+		return store.Launch{}, source.NoRegistryError()
 	}
 	return etcdproxy.Launch(Name, spec.Exec, spec, func(address, etcdURL string) []string {
 		return []string{"-consuladdr", address, "-etcd", etcdURL}

@@ -90,10 +90,12 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	m := a.known[i]
 	m.Leader = a.servers[leader]
 	again := m.ID == 0 || m.Role == kv.NonVoter || leader != "" && leader != a.leaders[i] // a non-voter may have become a voter
-	a.leaders[i] = leader
+	if !again {
+		a.leaders[i] = leader
+	}
 	a.mu.Unlock()
 	switch {
-	case again:
+	case again: // askAgent stores the new leader, but only if the agent responds
 		return a.askAgent(ctx, i)
 	case leader == "":
 		m.Role = kv.UnknownRole
@@ -276,8 +278,10 @@ func memberID(uuid string) uint64 {
 	return n
 }
 
-// Members implements store.Admin. Servers do not know each other's HTTP ports. So for a member that
-// is not among the endpoints, Members assumes the port of the first endpoint.
+// Members implements store.Admin. It sorts the members by name, because an agent lists them in
+// random order. Members without a name keep their order. Servers do not know each other's HTTP
+// ports. So for a member that is not among the endpoints, Members assumes the port of the first
+// endpoint.
 func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	s, err := a.Status(ctx)
 	if err != nil {
@@ -314,10 +318,13 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 		}
 		out = append(out, server)
 	}
-	if len(out) > 0 {
-		return out, nil
+	if len(out) == 0 {
+		if out, err = a.membersByAddress(&s, s.Members[asked].Peers); err != nil {
+			return nil, err
+		}
 	}
-	return a.membersByAddress(&s, s.Members[asked].Peers)
+	slices.SortStableFunc(out, func(a, b store.Member) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
 }
 
 // reason describes an error from the client in words that a user understands.

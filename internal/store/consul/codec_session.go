@@ -61,16 +61,14 @@ func (c *codec) parseSession(s *httpkv.JSONScanner) (id, ttl []byte) {
 // parseTTL converts a TTL such as 100s to whole seconds.
 func parseTTL(ttl []byte) (seconds int64, ok bool) {
 	n := len(ttl) - 1
-	if n < 1 || n > 9 || ttl[n] != 's' {
-		d, err := time.ParseDuration(string(ttl))
-		return int64(d / time.Second), err == nil && d >= 0
+	simple := n >= 1 && n <= 9 && ttl[n] == 's' // so far, the TTL is a number of seconds
+	for i := 0; simple && i < n; i++ {
+		simple = ttl[i] >= '0' && ttl[i] <= '9'
+		seconds = seconds*10 + int64(ttl[i]-'0')
 	}
-	for _, c := range ttl[:n] {
-		if c < '0' || c > '9' {
-			d, err := time.ParseDuration(string(ttl))
-			return int64(d / time.Second), err == nil && d >= 0
-		}
-		seconds = seconds*10 + int64(c-'0')
+	if simple {
+		return seconds, true
 	}
-	return seconds, true
+	d, err := time.ParseDuration(string(ttl))
+	return int64(d / time.Second), err == nil && d >= 0
 }

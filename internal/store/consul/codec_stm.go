@@ -48,11 +48,13 @@ func (c *codec) STM(op *store.Op) {
 	c.startStage(reading)
 }
 
-// How long blocking queries on a lock wait. lockWait applies while another client holds the lock,
-// and is longer than an operation's timeout. delayPause applies if the lock has no holder but could
-// not be acquired, for example during a lock-delay; the next attempt follows after this pause.
 const (
-	lockWait   = "60s"
+	// lockWait is how long a blocking query on a lock waits while another client holds the lock. It
+	// is longer than the default timeout of an operation. After this time, the codec tries to
+	// acquire the lock again.
+	lockWait = "60s"
+	// delayPause is how long a blocking query on a lock waits if the lock has no holder but could
+	// not be acquired, for example during a lock-delay. The next attempt follows after this pause.
 	delayPause = "1s"
 )
 

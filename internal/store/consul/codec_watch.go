@@ -288,13 +288,19 @@ func (c *codec) takeOver(previous store.Codec) {
 }
 
 // Tick implements store.Codec. It marks the connection as dead if the response to a query is
-// overdue.
+// overdue. While the connection has no watcher, Tick does not know how long a watcher's queries
+// will wait, so it must be called again soon.
 func (c *codec) Tick(now int64) (next int64) {
-	wait := cmp.Or(c.watch.wait, c.QueryWait, defaultWait)
 	if c.Purpose.IsWatch() && !c.Idle() && c.lastTick > 0 && c.watch.queries == c.queriesAtTick {
 		c.queryOverdue = true
 	}
 	c.lastTick, c.queriesAtTick = now, c.watch.queries
+	if !c.Purpose.IsWatch() {
+		// The calls for all connections are due at the same times, because an event loop looks
+		// through all its connections whenever one call is due.
+		return (now/int64(overdue) + 1) * int64(overdue)
+	}
+	wait := cmp.Or(c.watch.wait, c.QueryWait, defaultWait)
 	return now + int64(wait+wait/waitJitter+overdue)
 }
 

@@ -219,6 +219,26 @@ func TestOverdueQuery(t *testing.T) {
 	}
 }
 
+// TestFirstTickBeforeAWatcher checks that a connection is found dead soon after the end of the
+// query's wait, although the first Tick comes before the watcher.
+func TestFirstTickBeforeAWatcher(t *testing.T) {
+	s := newScripted(t)
+	const wait = 20 * time.Second
+	next, detected := s.Codec.Tick(1), int64(0)
+	s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 2, QueryWait: wait}})
+	for ticks := 0; !s.Codec.Draining(); ticks++ {
+		if ticks == 10 {
+			t.Fatal("10 calls of Tick did not end a connection whose query is overdue")
+		}
+		detected = next
+		next = s.Codec.Tick(next)
+	}
+	limit := wait + wait/16 + 20*time.Second
+	if got := time.Duration(detected); got > limit {
+		t.Errorf("Tick found the query overdue after %v, want at most %v, because the query waits %v", got, limit, wait)
+	}
+}
+
 // TestWaitOfAQuery checks that a query waits as long as the watcher requests, and that this wait
 // determines when a response is overdue.
 func TestWaitOfAQuery(t *testing.T) {

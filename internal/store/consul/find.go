@@ -40,7 +40,8 @@ func (a *admin) KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (n
 // listTimeout limits how long a request for keys with their values may take.
 const listTimeout = 20 * time.Second
 
-// LeasesWithPrefix implements store.Leaser. It returns the sessions that hold keys with the prefix.
+// LeasesWithPrefix implements store.Leaser. It returns the sessions that hold at least one key with
+// the prefix. Such a session may also hold other keys, because Consul cannot list a session's keys.
 func (a *admin) LeasesWithPrefix(ctx context.Context, prefix []byte) ([]string, error) {
 	c, err := a.firstClient(ctx)
 	if err != nil {

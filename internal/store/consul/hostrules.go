@@ -54,17 +54,15 @@ func hostRules(disk kv.DiskRule) *kv.HostRules {
 	}
 }
 
-const (
-	leaderLease   = 500 * time.Millisecond // at raft_multiplier 1
-	maxMultiplier = 10
-)
+// leaderLease is the leader's lease at raft_multiplier 1.
+const leaderLease = 500 * time.Millisecond
 
 // settingsFor computes raft_multiplier. Consul's document recommends 1 for production, and higher
 // values on slower machines. The leader's lease is 500 ms × raft_multiplier. The lease must be
 // twice as long as a round trip and the longest write together.
 func settingsFor(m kv.Measured) []kv.Setting {
 	need := 2 * (m.P99RoundTrip + m.LongestWrite)
-	multiplier := min(max(1, int((need+leaderLease-1)/leaderLease)), maxMultiplier)
+	multiplier := min(max(1, int((need+leaderLease-1)/leaderLease)), maxRaftMultiplier)
 	return []kv.Setting{{
 		Name: "raft_multiplier", Value: strconv.Itoa(multiplier),
 		Reason: fmt.Sprintf("the smallest value with a leader lease (500 ms × raft_multiplier) of at least twice %s, the sum of a round trip and the longest write; 1 is recommended for production, 5 is the default, and 10 is the maximum", text.Duration(float64(m.P99RoundTrip+m.LongestWrite))),

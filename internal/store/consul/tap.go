@@ -88,7 +88,7 @@ func (t *tap) level(r *httpkv.Request) call.Flags {
 
 func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 	c.Method = methodGet
-	p := part(c, call.Read, call.Always)
+	p := c.AddPart(call.Read, call.Always)
 	p.Flags = t.level(r)
 	if t.hasParameter(r, "keys") {
 		p.Flags |= call.KeysOnly
@@ -115,7 +115,7 @@ func index(r *httpkv.Request, name string) int64 {
 // the key does not exist.
 func (t *tap) guard(c *call.Call, key string, modIndex int64) {
 	c.Guarded = true
-	p := part(c, call.Compare, call.Always)
+	p := c.AddPart(call.Compare, call.Always)
 	if p.Target, p.Number = call.Modified, modIndex; modIndex == 0 {
 		p.Target = call.Created
 	}
@@ -126,7 +126,7 @@ func (t *tap) guard(c *call.Call, key string, modIndex int64) {
 // the parameter `holder`. If `holder` is 0, the condition is that the lock is free.
 func (t *tap) lock(c *call.Call, key string, holder int64) {
 	c.Guarded = true
-	p := part(c, call.Compare, call.Always)
+	p := c.AddPart(call.Compare, call.Always)
 	p.Target, p.Lease = call.LeaseTarget, holder
 	t.setKeys(p, key, false)
 }
@@ -148,7 +148,7 @@ func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
 	if c.Guarded {
 		branch = call.Then
 	}
-	p := part(c, call.Write, branch)
+	p := c.AddPart(call.Write, branch)
 	t.setKeys(p, key, false)
 	p.Lease = owner
 	if p.Value = t.redactor.RedactValue(r.Body); !r.IsComplete() {
@@ -163,7 +163,7 @@ func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 		t.guard(c, key, at)
 		branch = call.Then
 	}
-	t.setKeys(part(c, call.Remove, branch), key, t.hasParameter(r, "recurse"))
+	t.setKeys(c.AddPart(call.Remove, branch), key, t.hasParameter(r, "recurse"))
 }
 
 // number returns a session's number in a recording. It is a hash of the session's name, which is a
@@ -186,10 +186,10 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, pathEnd string) {
 			TTL, LockDelay, Behavior string
 			Checks, NodeChecks       *[]string // nil means Consul's default checks
 		}
-		if len(r.Body) > 0 && json.Unmarshal(r.Body, &asked) != nil {
+		if !r.IsComplete() || len(r.Body) > 0 && json.Unmarshal(r.Body, &asked) != nil {
 			return
 		}
-		p := part(c, call.Grant, call.Always)
+		p := c.AddPart(call.Grant, call.Always)
 		if ttl, err := time.ParseDuration(asked.TTL); err == nil {
 			p.Number = int64((ttl + time.Second - 1) / time.Second)
 		}
@@ -204,10 +204,10 @@ func (t *tap) session(c *call.Call, r *httpkv.Request, pathEnd string) {
 		}
 	case "renew":
 		c.Method = methodRenew
-		part(c, call.KeepAlive, call.Always).Lease = t.number(id)
+		c.AddPart(call.KeepAlive, call.Always).Lease = t.number(id)
 	case "destroy":
 		c.Method = methodDestroy
-		part(c, call.Revoke, call.Always).Lease = t.number(id)
+		c.AddPart(call.Revoke, call.Always).Lease = t.number(id)
 	}
 }
 

@@ -19,13 +19,13 @@ func (t *tap) DecodeResponse(c *call.Call, a *http1.ObservedResponse) {
 	case methodGet, methodBlocking:
 		if c.Revision = a.Uint(fieldIndex); a.Status == 404 {
 			c.Code = 0 // the key does not exist
-		} else if a.Status == 200 {
+		} else if a.Status == 200 && a.IsComplete() {
 			t.decodeRead(c, a)
 		}
 	case methodPut, methodDelete:
 		done := string(bytes.TrimSpace(a.Body)) == "true"
 		switch {
-		case a.Status != 200:
+		case a.Status != 200, !a.IsComplete():
 		case done:
 			c.GuardsHeld, c.KeyCount = c.Guarded, 1
 		case !c.Guarded: // cetcd responds "false" to a write without a condition if an error occurred

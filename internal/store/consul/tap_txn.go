@@ -28,7 +28,7 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 		v = findVerb(kv.Verb)
 	}
 	if v == nil {
-		part(c, call.OtherAction, call.Then)
+		c.AddPart(call.OtherAction, call.Then)
 		return
 	}
 	lease := int64(0) // session that acquires the lock
@@ -53,7 +53,7 @@ func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 	if v.action == call.Compare {
 		return
 	}
-	p := part(c, v.action, call.Then)
+	p := c.AddPart(v.action, call.Then)
 	t.setKeys(p, kv.Key, v.scope == call.Prefix)
 	switch v.action {
 	case call.Write:
@@ -70,11 +70,4 @@ type tap struct {
 	// ignores such a parameter.
 	emptyCountsAsSet bool
 	buf              []byte
-}
-
-// part appends a part and returns a pointer to it. The pointer is valid until the next call of this
-// function.
-func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
-	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
-	return &c.Parts[len(c.Parts)-1]
 }

@@ -126,6 +126,7 @@ func (a *admin) login(ctx context.Context) (c *clientv3.Client, err error) {
 	}
 	for i := range all {
 		if c, err = clientv3.New(a.config(ctx, all[i:i+1])); err == nil {
+			c.SetEndpoints(all...) // only the login needed this endpoint
 			break
 		}
 	}
@@ -245,9 +246,7 @@ func (a *admin) queryMember(ctx context.Context, c *clientv3.Client, i int) stor
 	m.Version = r.Version
 	m.Term, m.Leader = r.RaftTerm, r.Leader
 	m.DBSize = r.DbSize
-	if r.DbSizeQuota > 0 { // etcd 3.6 and later
-		m.QuotaRemaining = max(r.DbSizeQuota-r.DbSizeInUse, 1)
-	}
+	m.QuotaRemaining = quotaRemaining(r)
 	m.Alarms = alarms(r.Errors)
 	switch {
 	case r.Leader == 0: // the member does not know a leader, so its role stays unknown
@@ -259,6 +258,20 @@ func (a *admin) queryMember(ctx context.Context, c *clientv3.Client, i int) stor
 		m.Role = kv.Follower
 	}
 	return m
+}
+
+// quotaRemaining returns the value of store.Member.QuotaRemaining for a status response. New data
+// first fills the free pages of the database file. But etcd compares the file's size with the
+// quota, so it refuses every write as soon as the file has nearly reached the quota, even if the
+// file contains free pages. Only etcd 3.6 and later report the quota.
+func quotaRemaining(r *etcdserverpb.StatusResponse) int64 {
+	switch {
+	case r.DbSizeQuota <= 0:
+		return 0
+	case r.DbSize+maxRequest >= r.DbSizeQuota:
+		return max(r.DbSizeQuota-r.DbSize, 1)
+	}
+	return max(r.DbSizeQuota-r.DbSizeInUse, 1)
 }
 
 // alarms returns the names of the alarms that the errors in a status response report. etcd formats
@@ -351,12 +364,13 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	slices.SortFunc(list.Members, func(a, b *etcdserverpb.Member) int { return strings.Compare(a.Name, b.Name) })
 	var out []store.Member
 	for _, m := range list.Members {
+		name := text.Line(m.Name, text.MaxServerText)
 		for _, u := range m.ClientURLs[:min(1, len(m.ClientURLs))] {
 			parsed, err := url.Parse(u)
 			if err != nil || parsed.Host == "" {
-				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", m.Name, u)
+				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", name, u)
 			}
-			out = append(out, store.Member{ID: m.ID, Name: text.Line(m.Name, text.MaxServerText), Endpoint: parsed.Host})
+			out = append(out, store.Member{ID: m.ID, Name: name, Endpoint: parsed.Host})
 		}
 	}
 	return out, nil

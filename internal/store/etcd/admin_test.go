@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -219,6 +220,23 @@ func TestAlarms(t *testing.T) {
 	got := alarms([]string{"etcdserver: no leader", "memberID:10276657743932975437 alarm:NOSPACE", "memberID:1  alarm:CORRUPT"})
 	if strings.Join(got, ",") != "NOSPACE,CORRUPT" {
 		t.Errorf("alarms %v", got)
+	}
+}
+
+// TestQuotaRemaining checks that free pages in the database file count as space only until the file
+// has nearly reached the quota.
+func TestQuotaRemaining(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct{ size, inUse, quota, want int64 }{
+		{size: 50 * mib, inUse: 10 * mib, quota: 0, want: 0},
+		{size: 50 * mib, inUse: 10 * mib, quota: 100 * mib, want: 90 * mib},
+		{size: 99 * mib, inUse: 10 * mib, quota: 100 * mib, want: mib},
+		{size: 101 * mib, inUse: 10 * mib, quota: 100 * mib, want: 1},
+	} {
+		got := quotaRemaining(&etcdserverpb.StatusResponse{DbSize: c.size, DbSizeInUse: c.inUse, DbSizeQuota: c.quota})
+		if got != c.want {
+			t.Errorf("%d of %d bytes are in use, the quota is %d: quotaRemaining returned %d, want %d", c.inUse, c.size, c.quota, got, c.want)
+		}
 	}
 }
 

@@ -34,8 +34,8 @@ func newLogin(user, password string) *login {
 // newest token.
 func (l *login) ready(c *codec) bool {
 	if l.hasToken && c.gen != l.gen {
-		if l.token != "" && c.conn.SetMetadata("token", l.token) != nil {
-			return false // the method `answer` received this token first and has reported the error
+		if l.token != "" {
+			_ = c.conn.SetMetadata("token", l.token) // cannot fail, because handleReply stores only tokens that can be sent
 		}
 		c.gen = l.gen
 	}

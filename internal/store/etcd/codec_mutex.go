@@ -178,7 +178,8 @@ func (c *codec) lockWatchReply(r *h2.Reply, events []store.Event) ([]store.Event
 	if m.canceled {
 		delete(w.watchers, m.id)
 		if l.mutex.watcher = noLockWatcher; m.compacted == 0 {
-			return c.lockFailed(place, m.outcome(), m.cancelReason(), events), nil
+			outcome, text := m.cancellation()
+			return c.lockFailed(place, outcome, text, events), nil
 		}
 		l.state = wantsOlderKey
 		c.advanceSTM(place)
@@ -208,7 +209,8 @@ func (c *codec) lockWatcherCreated(m *watchMessage, events []store.Event) []stor
 	wanted := t.busy && t.lock.state == waiting && t.lock.mutex.watchCount == asked.wait
 	switch {
 	case m.canceled && wanted:
-		return c.lockFailed(asked.slot, m.outcome(), m.cancelReason(), events)
+		outcome, text := m.cancellation()
+		return c.lockFailed(asked.slot, outcome, text, events)
 	case m.canceled:
 	case wanted:
 		if w.watchers == nil {

@@ -78,8 +78,9 @@ type codec struct {
 	extra replyExtras // fields of the latest reply that the reply's event does not contain
 
 	watches    []watchStream    // indexed by store.WatchOp.Stream
-	keepAlives []keepStream     // one stream for each lease
-	leases     map[int64]uint32 // maps a lease to its index in keepAlives
+	keepAlives []keepStream     // one stream for each lease, if the server allows enough streams
+	leases     map[int64]uint32 // maps a lease to the index of its stream in keepAlives
+	nextShared uint32           // index in keepAlives of the stream that was shared last
 	stm        stmTable
 	waits      lockWaits
 	scans      scanTable
@@ -130,13 +131,19 @@ type replyExtras struct {
 	ranges    int64 // number of reads in the transaction
 }
 
-// keepStream is the LeaseKeepAlive stream for one lease. The lease's first keep-alive opens the
-// stream, and the stream then stays open. The server replies in the order of the requests.
+// keepStream is the LeaseKeepAlive stream of a lease. The lease's first keep-alive opens the
+// stream, and the stream then stays open. If the server allows too few streams, several leases
+// share a stream. The server replies in the order of the requests.
 type keepStream struct {
-	id    uint32 // number of the HTTP/2 stream; 0 if the stream is not open
+	id    uint32     // number of the HTTP/2 stream; 0 if the stream is not open
+	sent  []sentKeep // the requests that wait for a reply, oldest first
+	first int        // index of the first valid element of sent
+}
+
+// sentKeep is a keep-alive that was sent.
+type sentKeep struct {
+	tag   uint32
 	lease int64
-	tags  []uint32 // tags of the operations that wait for a reply, oldest first
-	first int      // index of the first valid element of tags
 }
 
 // lock is the lock of a transaction. The codec acquires it before the transaction's first read and

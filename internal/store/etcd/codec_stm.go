@@ -103,8 +103,10 @@ func (c *codec) resumeSTM() {
 	for i := 0; i < waiting; i++ {
 		place := c.stm.stalled[i]
 		t := &c.stm.table[place]
+		stalled := t.stalled // not set if the transaction that stalled has ended
 		t.stalled = false
 		switch {
+		case !stalled:
 		case t.busy:
 			c.advanceSTM(place)
 		case t.lock.state == wantsAbandon:
@@ -131,6 +133,9 @@ func (c *codec) stmReply(r *h2.Reply, events []store.Event) ([]store.Event, erro
 	e := store.Event{Tag: t.tag}
 	if r.End != h2.Answered || r.Code != h2.StatusOK {
 		c.setFailure(r, &e)
+		if r.Sub&callMask == callUnlock {
+			t.correctUnlockFailure(r, &e)
+		}
 		return c.endSTM(place, &e, events), nil
 	}
 	switch r.Sub & callMask {
@@ -158,6 +163,18 @@ func (c *codec) stmReply(r *h2.Reply, events []store.Event) ([]store.Event, erro
 	t.pendingReads--
 	c.advanceSTM(place)
 	return events, nil
+}
+
+// correctUnlockFailure changes the event for a failed release of the lock, because the transaction
+// was already committed. If the server did not respond, the commit's result is the transaction's
+// result. Otherwise the outcome is the server's error, but never a definite one.
+func (t *stm) correctUnlockFailure(r *h2.Reply, e *store.Event) {
+	switch {
+	case r.End != h2.Answered:
+		*e = t.lock.result
+	case e.Outcome.Definite():
+		e.Outcome = kv.StoreError
+	}
 }
 
 // storeRead stores the result of a read. If keepValue is true, it also stores the value.
@@ -233,7 +250,7 @@ func (c *codec) dropSTM(slot uint32) {
 	} else {
 		c.conn.Cancel(stmTag(slot, 0))
 	}
-	t.busy = false
+	t.busy, t.stalled = false, false
 	c.stm.open--
 	if !c.abandonLock(slot) {
 		c.stm.unused = append(c.stm.unused, slot)
@@ -254,13 +271,16 @@ func (c *codec) cancelSTM(tag uint32) bool {
 	return false
 }
 
-// lostSTM fails all transactions, because the connection was lost. A transaction that has not
-// sent its commit has certainly changed nothing.
+// lostSTM ends all transactions, because the connection was lost. A transaction that has not sent
+// its commit has certainly changed nothing. A committed transaction keeps its result.
 func (c *codec) lostSTM(events []store.Event) []store.Event {
 	for place := range c.stm.table {
 		if t := &c.stm.table[place]; t.busy {
 			e := store.Event{Tag: t.tag, Outcome: kv.NotSent}
-			if t.committing {
+			switch {
+			case t.lock.state == wantsUnlock:
+				e = t.lock.result
+			case t.committing:
 				e.Outcome = kv.ConnectionLost
 			}
 			events = c.endSTM(uint32(place), &e, events)

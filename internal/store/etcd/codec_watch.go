@@ -109,7 +109,9 @@ func (c *codec) watchReply(r *h2.Reply, events []store.Event) ([]store.Event, er
 		case asked:
 			events = append(events, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
 		case n != noWatcher:
-			events = append(events, store.Event{Type: store.WatchEnded, Watcher: n, Outcome: m.outcome(), Text: m.cancelReason()})
+			ended := store.Event{Type: store.WatchEnded, Watcher: n}
+			ended.Outcome, ended.Text = m.cancellation()
+			events = append(events, ended)
 		}
 	case len(events) == from && n != noWatcher:
 		events = append(events, store.Event{Type: store.WatchProgress, Watcher: n, Revision: m.revision})
@@ -136,7 +138,7 @@ func (w *watchStream) createdReply(m *watchMessage, events []store.Event) ([]sto
 	w.creating, w.first = dropFirst(w.creating, w.first)
 	e := store.Event{Tag: asked.tag, Watcher: asked.watcher, Member: m.header.Member, Term: m.header.Term, Revision: m.revision}
 	if m.canceled {
-		e.Outcome, e.Text = m.outcome(), m.cancelReason()
+		e.Outcome, e.Text = m.cancellation()
 	} else {
 		if m.id < 0 || m.id >= maxWatchers {
 			return events, fmt.Errorf("the server assigned the invalid number %d to a watcher", m.id)
@@ -262,23 +264,22 @@ func parseWatchEvent(b []byte, e *store.Event) bool {
 	return len(e.Key) > 0
 }
 
-// outcome returns the outcome for a watcher that the server cancelled.
-func (m *watchMessage) outcome() kv.Outcome {
-	if m.compacted > 0 {
-		return kv.BadRequest
-	}
-	return OutcomeOf(codes.Unknown, m.reason)
+// cancellation returns the outcome and the explanation for a watcher that the server cancelled.
+func (m *watchMessage) cancellation() (kv.Outcome, []byte) {
+	return WatchCancellation(m.compacted, m.reason)
 }
 
-// cancelReason returns a sentence that explains why the server cancelled a watcher.
-func (m *watchMessage) cancelReason() []byte {
+// WatchCancellation returns the outcome for a watcher that the server cancelled, and a sentence
+// that explains why the server cancelled it. The parameters are the compact_revision and the
+// cancel_reason in the server's message.
+func WatchCancellation(compacted int64, reason []byte) (kv.Outcome, []byte) {
 	switch {
-	case m.compacted > 0:
-		return fmt.Appendf(nil, "the server cancelled a watcher: its start revision is compacted (up to revision %d)", m.compacted)
-	case len(m.reason) > 0:
-		return fmt.Appendf(nil, "the server cancelled a watcher: %s", strings.TrimPrefix(string(m.reason), "etcdserver: "))
+	case compacted > 0:
+		return kv.BadRequest, fmt.Appendf(nil, "the server cancelled a watcher: its start revision is compacted (up to revision %d)", compacted)
+	case len(reason) > 0:
+		return OutcomeOf(codes.Unknown, reason), fmt.Appendf(nil, "the server cancelled a watcher: %s", strings.TrimPrefix(string(reason), "etcdserver: "))
 	}
-	return []byte("the server cancelled a watcher and gave no reason")
+	return OutcomeOf(codes.Unknown, nil), []byte("the server cancelled a watcher and gave no reason")
 }
 
 // takeCancellation removes and returns the operation that requested the cancellation of a watcher.

@@ -89,7 +89,7 @@ func features() map[kv.Feature]string {
 		kv.WriteOrder:       "the revision in each response's header, and each key's mod_revision",
 		kv.CallWatchers:     "Watch.Watch, with create_request and cancel_request messages on one stream per connection",
 		kv.ApplicationCalls: "KV.Txn with any guard, Lease.LeaseGrant, KV.Compact, Maintenance.Status, and Watch.Watch with the requirement that the member has a leader",
-		kv.NullServer:       "the gRPC services KV, Watch, Lease, Lock, Cluster, Maintenance and Auth",
+		kv.NullServer:       "the gRPC services KV, Watch, Lease, Cluster, Maintenance and Auth",
 	}
 }
 

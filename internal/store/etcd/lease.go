@@ -12,10 +12,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // maxConcurrentLeases is the number of leases that are granted or revoked concurrently. A member
@@ -82,33 +84,32 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// Constants for LeasesWithPrefix, which reads keys in pages to find their leases. The pages contain
-// the values, because etcd 3.7 omits not only the values but also the leases if keys_only is set.
-// The first page has firstPage keys. gRPC refuses a message above 4 MiB, so each later page should
-// have about pageBytes bytes. Its number of keys is computed from the average size of the keys and
-// values on the previous page. A page that cannot be read is requested up to pageTries times.
+// Constants for reading keys in pages. The first page has firstPage keys. gRPC refuses a message
+// above 4 MiB, so each later page should have about pageBytes bytes. Its number of keys is computed
+// from the average size of the keys and values on the previous page. A page that cannot be read is
+// requested up to pageTries times.
 const (
 	firstPage = 2
 	pageBytes = 1 << 20
-	maxPage   = 1000
 	pageTries = 3
 )
 
-// nextPage returns how many keys to request for the next page. The n keys of the previous page,
-// with their values, had `size` bytes.
-func nextPage(n, size int) int64 {
+// nextPage returns how many keys to request for the next page, which is at most maxKeys. The
+// response with the n keys of the previous page had `size` bytes.
+func nextPage(n, size, maxKeys int) int64 {
 	if n == 0 {
 		return firstPage
 	}
-	return int64(min(max(pageBytes*n/max(size, 1), 1), maxPage))
+	return int64(min(max(pageBytes*n/max(size, 1), 1), maxKeys))
 }
 
-// page reads a page of keys. If the page is too large for a message, it reads a smaller page. Each
-// try has its own time limit. The bytes of the response do not use up the read limit.
-func (a *admin) page(ctx context.Context, c *clientv3.Client, from, end string, limit int64) (r *clientv3.GetResponse, size int, err error) {
+// page reads a page of keys and returns the response with its size in bytes. If the page is too
+// large for a message, it reads a smaller page. Each try has its own time limit. The bytes of the
+// response do not use up the read limit.
+func (a *admin) page(ctx context.Context, c *clientv3.Client, from, end string, limit int64, how ...clientv3.OpOption) (r *clientv3.GetResponse, size int, err error) {
 	for try := 0; ; {
 		asked, cancel := context.WithTimeout(ctx, a.timeout)
-		r, err = c.Get(asked, from, clientv3.WithRange(end), clientv3.WithLimit(limit))
+		r, err = c.Get(asked, from, append([]clientv3.OpOption{clientv3.WithRange(end), clientv3.WithLimit(limit)}, how...)...)
 		cancel()
 		if err == nil {
 			break
@@ -119,9 +120,7 @@ func (a *admin) page(ctx context.Context, c *clientv3.Client, from, end string, 
 			return nil, 0, err
 		}
 	}
-	for _, pair := range r.Kvs {
-		size += len(pair.Key) + len(pair.Value)
-	}
+	size = proto.Size((*etcdserverpb.RangeResponse)(r))
 	a.pace.credit(size)
 	return r, size, nil
 }
@@ -130,7 +129,11 @@ func (a *admin) page(ctx context.Context, c *clientv3.Client, from, end string, 
 // numbers.
 func (*admin) LeaseNames([]int64) []string { return nil }
 
-// LeasesWithPrefix implements store.Leaser.
+// leasesPage is the maximum number of keys on a page in LeasesWithPrefix.
+const leasesPage = 1000
+
+// LeasesWithPrefix implements store.Leaser. Its pages contain the values, because etcd 3.7 omits
+// not only the values but also the leases if keys_only is set.
 func (a *admin) LeasesWithPrefix(ctx context.Context, prefix []byte) ([]string, error) {
 	c, err := a.ensureClient(ctx)
 	if err != nil {
@@ -139,7 +142,7 @@ func (a *admin) LeasesWithPrefix(ctx context.Context, prefix []byte) ([]string, 
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("cannot read the leases of etcd's keys with the prefix %q: %s", prefix, reason(ctx, err))
 	}
-	keys := map[int64]int{} // maps each lease to the number of its keys with the prefix
+	leases := map[int64]struct{}{} // the leases of keys with the prefix
 	end := clientv3.GetPrefixRangeEnd(string(prefix))
 	limit := int64(firstPage)
 	for from, more := string(prefix), true; more; {
@@ -147,17 +150,17 @@ func (a *admin) LeasesWithPrefix(ctx context.Context, prefix []byte) ([]string, 
 		if err != nil {
 			return fail(err)
 		}
-		limit = nextPage(len(r.Kvs), size)
+		limit = nextPage(len(r.Kvs), size, leasesPage)
 		for _, pair := range r.Kvs {
 			if from = string(pair.Key) + "\x00"; pair.Lease != 0 {
-				keys[pair.Lease]++
+				leases[pair.Lease] = struct{}{}
 			}
 		}
 		more = r.More && len(r.Kvs) > 0
 	}
 	var mu sync.Mutex
 	var names []string
-	all := slices.Collect(maps.Keys(keys))
+	all := slices.Collect(maps.Keys(leases))
 	err = runConcurrently(ctx, len(all), maxConcurrentLeases, func(ctx context.Context, i int) error {
 		r, err := c.TimeToLive(ctx, clientv3.LeaseID(all[i]), clientv3.WithAttachedKeys())
 		if isUnimplementedError(err) {

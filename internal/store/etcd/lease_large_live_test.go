@@ -53,11 +53,12 @@ func TestLiveLeasesOfLargeKeysAreFound(t *testing.T) {
 }
 
 func TestNextPageFitsTheSizeOfKeys(t *testing.T) {
+	const most = 1000
 	for _, c := range []struct {
 		n, size int
 		want    int64
-	}{{0, 0, firstPage}, {2, 200, maxPage}, {4, 16 << 10, 256}, {4, 4 << 20, 1}, {1, 2 << 20, 1}} {
-		if got := nextPage(c.n, c.size); got != c.want {
+	}{{0, 0, firstPage}, {2, 200, most}, {4, 16 << 10, 256}, {4, 4 << 20, 1}, {1, 2 << 20, 1}} {
+		if got := nextPage(c.n, c.size, most); got != c.want {
 			t.Errorf("after %d keys of %d bytes, nextPage returns %d, want %d", c.n, c.size, got, c.want)
 		}
 	}

@@ -140,7 +140,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	case err == nil:
 		deleted = r.Deleted
 	case isUnimplementedError(err):
-		deleted, err = deleteEach(ctx, c, string(prefix))
+		deleted, err = a.deleteEach(ctx, c, string(prefix))
 	}
 	if err != nil {
 		return deleted, fmt.Errorf("etcd did not delete the keys with the prefix %q: %s", prefix, reason(ctx, err))
@@ -155,9 +155,9 @@ func isUnimplementedError(err error) bool {
 	return ok && isUnimplemented(s.Code(), s.Message())
 }
 
-// deletePage is the number of keys per page; maxConcurrentDeletes is the number of concurrent
-// deletes. More concurrent deletes would not be faster, because the database behind kine executes
-// the deletes one after the other.
+// deletePage is the maximum number of keys per page; maxConcurrentDeletes is the number of
+// concurrent deletes. More concurrent deletes would not be faster, because the database behind kine
+// executes the deletes one after the other.
 const (
 	deletePage           = 500
 	maxConcurrentDeletes = 4
@@ -165,12 +165,14 @@ const (
 
 // deleteEach deletes each key with a prefix by a separate request. The request is a transaction
 // like those that Kubernetes sends, because kine supports no other deletes.
-func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted int64, err error) {
-	for {
-		r, err := c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(deletePage))
+func (a *admin) deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted int64, err error) {
+	end := clientv3.GetPrefixRangeEnd(prefix)
+	for limit := int64(firstPage); ; {
+		r, size, err := a.page(ctx, c, prefix, end, limit)
 		if err != nil || len(r.Kvs) == 0 {
 			return deleted, err
 		}
+		limit = nextPage(len(r.Kvs), size, deletePage)
 		var gone atomic.Int64
 		err = runConcurrently(ctx, len(r.Kvs), maxConcurrentDeletes, func(ctx context.Context, i int) error {
 			key := string(r.Kvs[i].Key)
@@ -251,7 +253,7 @@ var _ store.Cleaner = (*admin)(nil)
 
 var _ store.NullServerProvider = (*Store)(nil)
 
-// namesPage is the number of key names to request at once.
+// namesPage is the maximum number of key names to request at once.
 const namesPage = 5000
 
 // KeysWithPrefix implements store.Cleaner.
@@ -261,11 +263,13 @@ func (a *admin) KeysWithPrefix(ctx context.Context, prefix []byte, limit int) (n
 		return nil, false, err
 	}
 	end := clientv3.GetPrefixRangeEnd(string(prefix))
+	page := int64(firstPage)
 	for from, more := string(prefix), true; more; {
-		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(namesPage), clientv3.WithKeysOnly())
+		r, size, err := a.page(ctx, c, from, end, page, clientv3.WithKeysOnly())
 		if err != nil {
 			return nil, false, fmt.Errorf("etcd did not list the keys with the prefix %q: %s", prefix, reason(ctx, err))
 		}
+		page = nextPage(len(r.Kvs), size, namesPage)
 		for _, pair := range r.Kvs {
 			if len(names) == limit {
 				return names, true, nil

@@ -64,8 +64,9 @@ func (*Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, 
 	}
 	advice := []store.Advice{hardwareFor(&l, used)}
 	if used > 0.8*float64(quota) {
-		words := fmt.Sprintf("The database needs %s: compact it more often than every %s, so that it keeps fewer replaced values", text.Bytes(uint64(used)), l.History)
-		if used <= maxQuota {
+		words := fmt.Sprintf("The database needs %s, and the quota is %s%s: compact the database more often than every %s, so that it keeps fewer replaced values",
+			text.Bytes(uint64(used)), text.Bytes(uint64(quota)), originOfDefaults(&l), l.History)
+		if used <= maxQuota && quota < maxQuota {
 			words += fmt.Sprintf(", or increase quota-backend-bytes (the documentation suggests at most %s)", text.Bytes(maxQuota))
 		}
 		advice = append(advice, store.Advice{Topic: "database quota", Source: limitsGuide, Text: words + ". If the database exceeds the quota, etcd refuses every write."})
@@ -86,6 +87,15 @@ func (*Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, 
 			Text: fmt.Sprintf("The p99 of the syncs of the write-ahead log was %s, %s the recommended maximum of 10 ms.", text.Duration(float64(l.FsyncP99)), verdict)})
 	}
 	return []store.ResourceUsage{fills}, advice, nil
+}
+
+// originOfDefaults returns the words that follow a setting's value in the advice if the value is
+// etcd's default, which is assumed because quorumbench did not launch the cluster.
+func originOfDefaults(l *store.SizingInput) string {
+	if l.Settings != nil {
+		return ""
+	}
+	return " by default (the cluster's setting is not known)"
 }
 
 // hardwareFor returns the advice for the guide's smallest example cluster that can serve the
@@ -115,7 +125,7 @@ func timing(l *store.SizingInput, s *Settings) []store.Advice {
 	heartbeat := time.Duration(cmp.Or(s.HeartbeatInterval, defaultHeartbeat)) * time.Millisecond
 	election := time.Duration(cmp.Or(s.ElectionTimeout, defaultElection)) * time.Millisecond
 	rtt := text.Duration(float64(l.RoundTrip))
-	beats := fmt.Sprintf("The mean round-trip time between members is %s, and heartbeat-interval is %s", rtt, heartbeat)
+	beats := fmt.Sprintf("The mean round-trip time between members is %s, and heartbeat-interval is %s%s", rtt, heartbeat, originOfDefaults(l))
 	switch {
 	case float64(heartbeat) < minHeartbeatRTTs*float64(l.RoundTrip):
 		beats += fmt.Sprintf(", which is too short: set heartbeat-interval to about %s (0.5 to 1.5 round-trip times are recommended)", l.RoundTrip.Round(time.Millisecond))
@@ -124,9 +134,11 @@ func timing(l *store.SizingInput, s *Settings) []store.Advice {
 	default:
 		beats += ", which is within the recommended 0.5 to 1.5 round-trip times"
 	}
-	elects := fmt.Sprintf("election-timeout must be at least ten round-trip times (%s), and it is %s", text.Duration(electionRTTs*float64(l.RoundTrip)), election)
+	elects := fmt.Sprintf("election-timeout must be at least ten round-trip times (%s), and it is %s%s", text.Duration(electionRTTs*float64(l.RoundTrip)), election, originOfDefaults(l))
 	if float64(election) < electionRTTs*float64(l.RoundTrip) {
-		elects += fmt.Sprintf(": increase election-timeout to at least %s on all members", (electionRTTs * l.RoundTrip).Round(10*time.Millisecond))
+		const step = 10 * time.Millisecond
+		needed := (electionRTTs*l.RoundTrip + step - 1).Truncate(step)
+		elects += fmt.Sprintf(": increase election-timeout to at least %s on all members", needed)
 	} else {
 		elects += ", which is long enough"
 	}

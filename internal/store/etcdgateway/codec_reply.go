@@ -82,7 +82,10 @@ func (c *codec) parseKeepAlive(a *reply, e *store.Event) {
 func (c *codec) setReplayEvent(a *reply, e *store.Event) {
 	switch c.method {
 	case rangeRPC:
-		e.Key, e.Value, e.Revision = a.first.Key, a.first.Value, a.first.Revision
+		e.Key, e.Value, e.Revision, e.Version = a.first.Key, a.first.Value, a.first.Revision, a.first.Version
+		if a.readCount > 0 && e.Version <= 0 {
+			e.Version = -1 // unknown, because the server does not count versions
+		}
 		if e.Count = a.readCount; e.Count == 0 {
 			e.Count = a.count
 		}
@@ -91,7 +94,7 @@ func (c *codec) setReplayEvent(a *reply, e *store.Event) {
 	case txnRPC:
 		if e.Count = a.puts; c.guarded && !a.succeeded {
 			// A guard did not hold. If the call's else branch read a key, a.first is that key.
-			e.Outcome, e.ModRevision = kv.Conflict, a.first.Revision
+			e.Outcome, e.ModRevision, e.Value = kv.Conflict, a.first.Revision, a.first.Value
 		}
 	case grantRPC:
 		if e.Count = a.lease; c.grants != nil {

@@ -210,14 +210,18 @@ func appendCompare(b []byte, p *call.Part) []byte {
 func appendRead(b []byte, p *call.Part) []byte {
 	b = appendNonZero(appendNonZero(appendKeys(b, p), "limit", p.Limit), "revision", p.Number)
 	b = appendLocal(b, p.Flags&call.Local != 0)
-	if p.Flags&call.Sorted != 0 { // recordings do not contain the sort target
-		order := "ASCEND"
+	if p.Flags&call.Sorted != 0 {
+		order, by := "ASCEND", "MOD" // a recording does not contain the sort target
 		if p.Flags&call.Descending != 0 {
 			order = "DESCEND"
 		}
-		b = appendWord(appendWord(b, "sort_order", order), "sort_target", "MOD")
+		if p.Target == call.Created {
+			by = "CREATE"
+		}
+		b = appendWord(appendWord(b, "sort_order", order), "sort_target", by)
 	}
-	return appendEnd(appendFlag(appendFlag(b, "keys_only", p.Flags&call.KeysOnly != 0), "count_only", p.Flags&call.CountOnly != 0))
+	b = appendFlag(appendFlag(b, "keys_only", p.Flags&call.KeysOnly != 0), "count_only", p.Flags&call.CountOnly != 0)
+	return appendEnd(appendNonZero(b, "max_create_revision", p.MaxCreateRevision))
 }
 
 func appendWrite(b []byte, p *call.Part) []byte {

@@ -60,11 +60,18 @@ func TestReplies(t *testing.T) {
 		{Action: call.Compare, Target: call.Created, Key: []byte("k")},
 		{Action: call.Write, Branch: call.Then, Key: []byte("k"), Value: call.Value{Text: []byte("v")}},
 	}}}
+	read := store.Op{Tag: 4, Kind: kv.Get, Call: &call.Call{Parts: []call.Part{{Action: call.Read, Key: []byte("k")}}}}
+	uncounted := strings.Replace(one, `"version":"3",`, "", 1)
 	for _, tc := range []struct {
 		op     store.Op
 		answer string
 		want   store.Event
 	}{
+		{read, ok(one), store.Event{Key: []byte("k"), Value: []byte("v"), Revision: 5, Version: 3, Count: 1}},
+		{read, ok(uncounted), store.Event{Key: []byte("k"), Value: []byte("v"), Revision: 5, Version: -1, Count: 1}},
+		{read, ok(""), store.Event{}},
+		{race, ok(`,"responses":[{"response_range":{"header":{"revision":"77"}` + one + `}}]`),
+			store.Event{Outcome: kv.Conflict, Revision: 77, ModRevision: 5, Value: []byte("v")}},
 		{get, ok(one), store.Event{Key: []byte("k"), Value: []byte("v"), Revision: 5, Count: 1}},
 		{get, ok(""), store.Event{Outcome: kv.Miss}},
 		{store.Op{Tag: 4, Kind: kv.Put, Key: []byte("k")}, ok(""), store.Event{Revision: 77}},
@@ -91,6 +98,15 @@ func TestReplies(t *testing.T) {
 	if e, err := c.Feed([]byte(ok(one)), nil); err != nil || len(e) != 1 || len(keys.got) != 1 || keys.got[0] != "k=v@5" {
 		t.Errorf("%v %v: %q", e, err, keys.got)
 	}
+}
+
+// TestReadsSortedByCreation checks the request for the newest of the keys that were created before
+// a given revision.
+func TestReadsSortedByCreation(t *testing.T) {
+	_, got := submitted(t, store.Op{Call: &call.Call{Parts: []call.Part{{
+		Action: call.Read, Scope: call.Prefix, Key: []byte("a/"), Limit: 1, Flags: call.Sorted | call.Descending, Target: call.Created, MaxCreateRevision: 7,
+	}}}})
+	checkSameJSON(t, got, `{"key": "YS8=", "range_end": "YTA=", "limit": "1", "sort_order": "DESCEND", "sort_target": "CREATE", "max_create_revision": "7"}`)
 }
 
 // TestOutcomes checks that an error response results in a definite error only if the server

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	"google.golang.org/grpc/codes"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -91,7 +89,9 @@ func (c *codec) message(line []byte) error {
 		c.endWatcher(e)
 	case a.canceled:
 		c.events = c.events[:from]
-		c.endWatcher(store.Event{Outcome: a.cancelOutcome(), Text: a.cancelReason()})
+		var e store.Event
+		e.Outcome, e.Text = etcd.WatchCancellation(a.compacted, a.reason)
+		c.endWatcher(e)
 	case !w.created && !a.created:
 		c.events = c.events[:from]
 		return errors.New("the server sent watch events before it confirmed that the watcher was created")
@@ -160,25 +160,6 @@ func isDelete(s *httpkv.JSONScanner) bool {
 	var room [16]byte
 	name, _ := s.String(room[:0])
 	return string(name) == mvccpb.Event_DELETE.String()
-}
-
-// cancelOutcome returns the outcome for a watcher that the server cancelled.
-func (a *reply) cancelOutcome() kv.Outcome {
-	if a.compacted > 0 {
-		return kv.BadRequest
-	}
-	return etcd.OutcomeOf(codes.Unknown, a.reason)
-}
-
-// cancelReason returns text for users that explains why the server cancelled a watcher.
-func (a *reply) cancelReason() []byte {
-	switch {
-	case a.compacted > 0:
-		return fmt.Appendf(nil, "the server cancelled a watcher because compaction removed its start revision (compact revision: %d)", a.compacted)
-	case len(a.reason) > 0:
-		return fmt.Appendf(nil, "the server cancelled a watcher: %s", strings.TrimPrefix(string(a.reason), "etcdserver: "))
-	}
-	return []byte("the server cancelled a watcher and gave no reason")
 }
 
 // endWatcher appends the event e, which reports that the watcher has ended or could not be

@@ -4,6 +4,7 @@
 package etcdproxy
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,10 +19,23 @@ import (
 type Store struct{}
 
 // DecodeSettings implements store.Store. The settings are those of etcd, because the proxies
-// have no settings.
+// have no settings. It refuses the settings for TLS, because the proxies cannot use it.
 func (Store) DecodeSettings(decode func(into any) error) (any, error) {
-	return etcd.New().DecodeSettings(decode)
+	if decode == nil {
+		return etcd.New().DecodeSettings(nil)
+	}
+	return etcd.New().DecodeSettings(func(into any) error {
+		if err := decode(into); err != nil {
+			return err
+		}
+		if s := into.(*etcd.Settings); s.TLS || s.PeerTLS {
+			return errTLS
+		}
+		return nil
+	})
 }
+
+var errTLS = errors.New("tls and peer-tls are not possible behind a proxy, because the proxy connects to its etcd member without TLS; remove them from the settings")
 
 // Metrics implements store.Store. It returns the metrics of the proxy's etcd member if that
 // member is known, because the proxies report no metrics.

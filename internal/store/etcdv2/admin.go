@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -65,7 +67,8 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	if _, err := a.call(ctx, http.MethodGet, endpoint, "/v2/stats/self", &self); err != nil {
 		return fail(err)
 	}
-	if header, err := a.call(ctx, http.MethodHead, endpoint, "/v2/members", nil); err == nil {
+	// The member refuses a HEAD request for this path.
+	if header, err := a.call(ctx, http.MethodGet, endpoint, "/v2/members", nil); err == nil {
 		if id := header.Get("X-Etcd-Cluster-Id"); id != "" {
 			m.Cluster = "cluster " + text.Line(id, text.MaxServerText)
 		}
@@ -74,7 +77,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	if m.ID, err = strconv.ParseUint(self.ID, 16, 64); err != nil {
 		return fail(fmt.Errorf("the member reports the invalid member ID %q", self.ID))
 	}
-	m.Name, m.Version = self.Name, version.Server
+	m.Name, m.Version = text.Line(self.Name, text.MaxServerText), version.Server
 	m.Leader, _ = strconv.ParseUint(self.LeaderInfo.Leader, 16, 64)
 	switch {
 	case self.State == "StateLeader":
@@ -158,26 +161,27 @@ func (a *admin) addTerm(ctx context.Context, m *store.Member) {
 	}
 }
 
-// Members implements store.Admin.
+// Members implements store.Admin. It sorts the members by name.
 func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
-	var list struct {
-		Members []struct {
-			ID, Name   string
-			ClientURLs []string
-		}
+	type listedMember struct {
+		ID, Name   string
+		ClientURLs []string
 	}
+	var list struct{ Members []listedMember }
 	if err := a.tryEndpoints(ctx, http.MethodGet, "/v2/members", &list); err != nil {
 		return nil, fmt.Errorf("cannot read etcd's member list: %w", err)
 	}
+	slices.SortFunc(list.Members, func(a, b listedMember) int { return strings.Compare(a.Name, b.Name) })
 	var out []store.Member
 	for _, m := range list.Members {
+		name := text.Line(m.Name, text.MaxServerText)
 		for _, u := range m.ClientURLs[:min(1, len(m.ClientURLs))] {
 			parsed, err := url.Parse(u)
 			if err != nil || parsed.Host == "" {
-				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", m.Name, u)
+				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", name, u)
 			}
 			id, _ := strconv.ParseUint(m.ID, 16, 64)
-			out = append(out, store.Member{ID: id, Name: m.Name, Endpoint: parsed.Host})
+			out = append(out, store.Member{ID: id, Name: name, Endpoint: parsed.Host})
 		}
 	}
 	return out, nil

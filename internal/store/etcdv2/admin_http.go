@@ -77,7 +77,7 @@ func statusError(status int, body []byte) error {
 		return &httpError{status, e.ErrorCode, e.Message[:min(len(e.Message), httpkv.MaxText)]}
 	}
 	if status == http.StatusNotFound {
-		return &httpError{status, 0, "the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions do not offer it"}
+		return &httpError{status, 0, noV2API}
 	}
 	return &httpError{status, 0, fmt.Sprintf("HTTP status %d", status)}
 }

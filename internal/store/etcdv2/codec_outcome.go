@@ -145,11 +145,14 @@ func outcomeOfCause(cause string) kv.Outcome {
 	return kv.StoreError
 }
 
+// noV2API is the error text for a 404 response that is not from the v2 API.
+const noV2API = "the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions do not offer it"
+
 // appendText appends the text for an error response that is not from the v2 API.
 func appendText(b []byte, r *http1.Response) []byte {
 	switch {
 	case r.Status == 404:
-		return append(b, "the server does not offer etcd's v2 API: etcd up to 3.5 offers it only with --enable-v2, and later versions do not offer it"...)
+		return append(b, noV2API...)
 	case r.Status >= 300 && r.Status < 400:
 		return append(append(b, "the server redirects the request to "...), r.Field(fieldLocation)...)
 	}

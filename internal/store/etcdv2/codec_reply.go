@@ -204,7 +204,9 @@ func (c *codec) parseList(body []byte, e *store.Event) bool {
 		setWrongResponse(e, strayKey)
 		return true
 	}
-	if !n.folder {
+	// If a key has the name of the requested folder, the response contains that key, which is
+	// outside the interval.
+	if !n.folder && !bytes.Equal(bytes.Trim(n.key, "/"), bytes.Trim(c.folder, "/")) {
 		c.countKey(&n, e)
 	}
 	if c.Limit > 0 && e.Count > c.Limit {

@@ -62,13 +62,18 @@ func (c *codec) Remove(key []byte) { c.Send(c.Head(http1.AppendPath(c.Begin(c.de
 // transactions.
 func (*codec) Transact([]store.Pair) {}
 
-// commonFolder returns the deepest folder that contains all keys in [from, to). The folder ends
-// with a slash.
+// commonFolder returns the deepest folder that contains all keys in [from, to), or an empty folder
+// for the root. Any other folder ends with a slash. The interval [F/..., F0) contains only keys in
+// the folder F/, because '0' is the character after the slash.
 func commonFolder(from, to []byte) []byte {
 	folder := 0
-	for n := 0; n < len(from) && n < len(to) && from[n] == to[n]; n++ {
-		if from[n] == '/' {
+	for n := 0; n < len(from) && n < len(to); n++ {
+		last := n+1 == len(to) && to[n] == '/'+1
+		if from[n] == '/' && (to[n] == '/' || last) {
 			folder = n + 1
+		}
+		if from[n] != to[n] {
+			break
 		}
 	}
 	return from[:folder]

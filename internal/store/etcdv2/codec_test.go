@@ -32,6 +32,7 @@ func TestRequests(t *testing.T) {
 		"GET " + path + "?quorum=true":                                  {Kind: kv.Get, Key: key, Consistency: kv.Linearizable},
 		"GET " + path:                                                   {Kind: kv.Get, Key: key, Consistency: kv.Local},
 		"GET /v2/keys/a%20b/?recursive=true":                            {Kind: kv.Range, Key: []byte("a b/c"), Consistency: kv.Local, Range: &store.RangeOp{End: []byte("a b/d")}},
+		"GET /v2/keys/a/b/?recursive=true":                              {Kind: kv.Range, Key: []byte("a/b/"), Consistency: kv.Local, Range: &store.RangeOp{End: []byte("a/b0")}},
 		"GET /v2/keys/?recursive=true&quorum=true":                      {Kind: kv.Range, Key: []byte("a"), Consistency: kv.Linearizable, Range: &store.RangeOp{End: []byte{0}}},
 		"DELETE " + path:                                                {Kind: kv.Delete, Key: key},
 		"PUT " + path + "?noValueOnSuccess=true&prevIndex=5" + form:     {Kind: kv.CAS, Key: key, Value: value, Revision: 5},
@@ -39,6 +40,26 @@ func TestRequests(t *testing.T) {
 	} {
 		if got := newScripted(t).Ask(op); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+}
+
+func TestCommonFolder(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"quorumbench/", "quorumbench0", "quorumbench/"},
+		{"quorumbench/7", "quorumbench0", "quorumbench/"},
+		{"a/b/c", "a/b0", "a/b/"},
+		{"/a/", "/a0", "/a/"},
+		{"a/b/", "a/b/c", "a/b/"},
+		{"a/b", "a/b0", "a/"},
+		{"a/b/", "a/b00", "a/"}, // the interval contains a/b0
+		{"a/b/", "a/c", "a/"},
+		{"a/", "b", ""},
+		{"a", "\x00", ""},
+		{"", "a", ""},
+	} {
+		if got := commonFolder([]byte(c.from), []byte(c.to)); string(got) != c.want {
+			t.Errorf("commonFolder(%q, %q) returned %q, want %q", c.from, c.to, got, c.want)
 		}
 	}
 }
@@ -93,6 +114,8 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Delete}, answer("404 X", apiErrorText(100, "/b")), store.Event{}},
 		{list, answer("404 X", apiErrorText(100, "/b")), store.Event{}},
 		{list, answer("200 OK", two), store.Event{Key: []byte("b"), Value: []byte("v"), Revision: 5, Count: 2}},
+		{store.Op{Kind: kv.Range, Key: []byte("b/"), Range: &store.RangeOp{End: []byte("b0")}}, answer("200 OK", one), store.Event{}},
+		{store.Op{Kind: kv.Range, Key: []byte("b/"), Range: &store.RangeOp{End: []byte("b0")}}, answer("200 OK", strings.Replace(one, "/b", "/b/", 1)), store.Event{}},
 		{list, answer("200 OK", two[:50]), store.Event{Outcome: kv.StoreError, Text: malformed}},
 		{store.Op{Kind: kv.Get}, answer("200 OK", "{}"), store.Event{Outcome: kv.StoreError, Text: malformed}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ const folderNotEmpty = 108
 // MissingFolders implements store.FolderKeeper.
 func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, error) {
 	bare := string(httpkv.TrimSlash([]byte(prefix)))
+	ctx = httpkv.WithResponseLimit(ctx, maxList)
 	var all []string
 	for i := range len(bare) {
 		if bare[i] == '/' {
@@ -51,7 +53,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, er
 		}
 	}
 	for i, folder := range all {
-		switch err := a.tryEndpoints(ctx, http.MethodGet, keyPath(folder)+"?quorum=true", nil); {
+		switch err := a.tryEndpoints(ctx, http.MethodGet, keyPath(folder)+"?quorum=true", readNothing); {
 		case isKeyMissing(err):
 			return all[i:], nil
 		case err != nil:
@@ -60,6 +62,10 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, er
 	}
 	return nil, nil
 }
+
+// readNothing ignores the body of a response, which can be large, because only the response's
+// status matters.
+func readNothing(io.Reader) error { return nil }
 
 // RemoveFolders implements store.FolderKeeper.
 func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {

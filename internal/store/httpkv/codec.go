@@ -334,7 +334,7 @@ func (c *Codec) Lost(events []store.Event) []store.Event {
 		return c.api.STMLost(end == http1.Broken, events)
 	case c.Purpose == watchQuery: // the engine re-creates the watcher on another connection
 		return events
-	case end == http1.Answered && (canComplete || r.Late):
+	case end == http1.Answered && canComplete:
 		return c.answered(r, events)
 	case end == http1.Broken && canComplete:
 		outcome = kv.ConnectionLost

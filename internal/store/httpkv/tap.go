@@ -14,7 +14,8 @@ import (
 type TrafficDecoder interface {
 	// DecodeRequest decodes a request. It sets the call's method and adds at least one part.
 	DecodeRequest(c *call.Call, r *Request)
-	// DecodeResponse decodes a response. It skips fields that it does not know.
+	// DecodeResponse decodes a response. It skips fields that it does not know. If the response is
+	// not complete, its body is empty.
 	DecodeResponse(c *call.Call, a *http1.ObservedResponse)
 }
 
@@ -102,11 +103,18 @@ func (t *Tap) OnRequest(r *http1.ObservedRequest) {
 		decoded = string(path)
 	}
 	t.api.DecodeRequest(c, &Request{ObservedRequest: r, Verb: knownMethod(r.Method), Path: decoded, Query: Query(query)})
-	if len(c.Parts) > call.MaxParts {
-		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, MissingCalls: 1, Reason: "requests of " + c.Method + " have more parts than a record can hold"})
+	switch {
+	case len(c.Parts) > call.MaxParts:
+		t.gap("requests of " + c.Method + " have more parts than a record can hold")
 		c.Parts = append(c.Parts[:0], call.Part{Action: call.OtherAction})
+	case !r.IsComplete() && c.Parts[0].Action == call.OtherAction:
+		t.gap("requests of " + c.Method + " are compressed or too large, so these calls are recorded without their contents")
 	}
 	t.unanswered = append(t.unanswered, c)
+}
+
+func (t *Tap) gap(reason string) {
+	t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, MissingCalls: 1, Reason: reason})
 }
 
 // knownMethod returns an HTTP method, or "other" for any method that stores do not use. An unknown
@@ -125,6 +133,9 @@ func (t *Tap) OnResponse(a *http1.ObservedResponse) {
 	t.unanswered = t.unanswered[:copy(t.unanswered, t.unanswered[1:])]
 	c.Duration, c.ReplySize = t.now-c.At, a.Size
 	t.api.DecodeResponse(c, a)
+	if !a.IsComplete() && c.Parts[0].Action != call.OtherAction {
+		t.gap("responses to " + c.Method + " are compressed or too large, so these calls are recorded without their results")
+	}
 	t.emit(c)
 }
 

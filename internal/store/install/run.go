@@ -52,7 +52,8 @@ func run(ctx context.Context, c command) error {
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = killDelay
 	killWithChildren(cmd)
-	runtime.LockOSThread() // on Linux, the kernel kills the tool when this thread ends (see together)
+	// On Linux, the kernel kills the tool when this thread ends (see killWithChildren).
+	runtime.LockOSThread()
 	err := cmd.Run()
 	runtime.UnlockOSThread()
 	out.flush()

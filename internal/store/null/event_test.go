@@ -11,6 +11,9 @@ func TestEventRules(t *testing.T) {
 	if !s.Immediate() {
 		t.Error("a script with faults for events only is not immediate for operations")
 	}
+	if parse(t, "goaway every 3").Immediate() {
+		t.Error("a script that closes connections is immediate")
+	}
 	for n, want := range map[uint64]EventFault{1: NoFault, 4: Lose, 6: Duplicate, 7: Postpone, 10: Reorder, 11: Invent, 12: Lose, 14: Postpone, 30: Duplicate} {
 		if got, by := s.DecideEvent(n); got != want || (by == 5*time.Millisecond) != (want == Postpone) {
 			t.Errorf("event %d: DecideEvent returned %v late by %v, want %v", n, got, by, want)

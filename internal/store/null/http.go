@@ -12,11 +12,11 @@ import (
 // and Error append a whole response, with head and body, to b.
 type HTTPService interface {
 	// Operation reports whether a request is an operation on keys. The script applies only to
-	// operations, not to administration and denied requests.
+	// operations on keys. It does not apply to administrative requests or denied requests.
 	Operation(r *HTTPRequest) bool
-	// Respond executes a request and appends the response. If `wrong` is null.Respond, the response
-	// must be correct. Otherwise `wrong` is the error that the response must contain, such as
-	// null.WrongKey or null.WrongValue.
+	// Respond executes a request and appends the response. If `wrong` is CorrectResponse, the
+	// response must be correct. Otherwise `wrong` is the fault that the response must contain, such
+	// as WrongKey or WrongValue.
 	Respond(b []byte, r *HTTPRequest, wrong Kind) []byte
 	// Error appends the error response for the NAME in a script's error=NAME.
 	Error(b []byte, name string) []byte

@@ -17,8 +17,8 @@ import (
 // Kind is what happens to an operation when its response is due.
 type Kind uint8
 
-// The values of Kind. The server executes the operation first, except for Error and Reset. So if a
-// write's response is lost, the write was still executed.
+// The values of Kind. The server executes the operation first, except for Error, Reset and LieLost.
+// So if a write's response is lost, the write was still executed.
 const (
 	CorrectResponse Kind = iota // the correct response
 	Error                       // an error response; the error is Action.Name
@@ -185,10 +185,10 @@ func (s *Script) DecideEvent(n uint64) (EventFault, time.Duration) {
 	return NoFault, 0
 }
 
-// Immediate reports whether every operation gets the correct response without delay. If so, the
-// server need not call Decide.
+// Immediate reports whether every operation gets the correct response without delay, and no
+// connection is closed. If so, the server need not call Decide.
 func (s *Script) Immediate() bool {
-	return len(s.Delays) == 0 && len(s.Stalls) == 0 && len(s.Rules) == 0 && len(s.Closes) == 0
+	return len(s.Delays) == 0 && len(s.Stalls) == 0 && len(s.Rules) == 0 && len(s.Closes) == 0 && s.GoAway == 0
 }
 
 // delay returns the delay for operation n at a member.

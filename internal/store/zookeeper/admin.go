@@ -55,7 +55,7 @@ func (a *admin) requeryLagging(ctx context.Context, s *store.Status, term uint64
 		if m := &s.Members[i]; isLagging(*m, term) {
 			asked.Go(func() {
 				if now := a.queryMember(ctx, m.Endpoint); now.Err == nil {
-					*m = now
+					*m = now.Sanitized()
 				}
 			})
 		}
@@ -225,9 +225,9 @@ func peerAddresses(config string) (peers []string) {
 			continue
 		}
 		_, server, _ := strings.Cut(line, "=")
-		host, rest, found := strings.Cut(server, ":")
+		host, rest, found := cutHost(server)
 		port, _, _ := strings.Cut(rest, ":")
-		if found && host != "" && host != "0.0.0.0" && len(peers) < kv.MaxMembers {
+		if found && host != "" && !isUnspecified(host) && len(peers) < kv.MaxMembers {
 			peers = append(peers, host+":"+port)
 		}
 	}

@@ -147,9 +147,9 @@ func (c *codec) Lost(events []store.Event) []store.Event {
 		if r.End == jute.NotSent {
 			e.Outcome = kv.NotSent
 		}
-		if len(r.Request) > jute.DefaultMaxBuffer {
+		if size := jute.RequestHeaderLen + len(r.Request); size > jute.DefaultMaxBuffer {
 			e.Text = fmt.Appendf(nil, "the request has %d bytes; a server closes the connection if a request is larger than its jute.maxbuffer (default: %d bytes)",
-				len(r.Request), jute.DefaultMaxBuffer)
+				size, jute.DefaultMaxBuffer)
 		}
 		events = append(events, e)
 	}

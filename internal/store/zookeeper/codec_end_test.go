@@ -46,6 +46,21 @@ func TestLostOperations(t *testing.T) {
 	}
 }
 
+// TestLostLargeRequest checks that the event for a lost request mentions jute.maxbuffer if the
+// request, with its header, is larger than the default limit.
+func TestLostLargeRequest(t *testing.T) {
+	const largest = jute.DefaultMaxBuffer - setDataLen - len("/a")
+	for size, want := range map[int]bool{largest: false, largest + 1: true} {
+		s := granted(t)
+		s.submit(store.Op{Kind: kv.Put, Key: key("a"), Value: make([]byte, size)})
+		s.c.Wrote(len(s.c.Out()))
+		events := s.c.Lost(nil)
+		if len(events) != 1 || strings.Contains(string(events[0].Text), "has 1048576 bytes") != want {
+			t.Errorf("a lost write of %d bytes ended with %+v; the text must mention the limit: %v", size, events, want)
+		}
+	}
+}
+
 func TestMalformedAnswers(t *testing.T) {
 	for _, op := range []store.Op{
 		{Kind: kv.Put}, {Kind: kv.Get, Consistency: kv.Local}, {Kind: kv.Range, Consistency: kv.Local, Range: &store.RangeOp{End: key("z")}},

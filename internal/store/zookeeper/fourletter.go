@@ -77,5 +77,5 @@ func reason(ctx context.Context, err error) string {
 	case errors.As(err, &op):
 		return fmt.Sprintf("%s: %v", op.Op, op.Err)
 	}
-	return strings.TrimPrefix(err.Error(), "zk: ")
+	return err.Error()
 }

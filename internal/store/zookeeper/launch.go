@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // startTimeout limits the time from the start of a cluster until it has a leader. A healthy cluster
@@ -86,7 +87,7 @@ func notes(s *Settings) []string {
 		out = append(out, "maxClientCnxns is 0 (no limit) instead of ZooKeeper's default of 60 connections from one address")
 	}
 	if s.MaxBuffer > 0 {
-		out = append(out, fmt.Sprintf("jute.maxbuffer is %d bytes instead of ZooKeeper's default of 1048575", s.MaxBuffer))
+		out = append(out, fmt.Sprintf("jute.maxbuffer is %d bytes instead of ZooKeeper's default of %d", s.MaxBuffer, jute.DefaultMaxBuffer))
 	}
 	if !s.synced() {
 		out = append(out, "forceSync is no: writes are acknowledged before they are on disk")

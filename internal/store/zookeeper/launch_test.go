@@ -203,13 +203,27 @@ func TestServerIsNotInstalled(t *testing.T) {
 
 func TestClientAddresses(t *testing.T) {
 	for config, want := range map[string]string{
-		"a=b\nserver.1=h1:1:2:participant;10.0.0.1:2181\nserver.2=h2:1:2;h2:2182\nversion=0": "10.0.0.1:2181 h2:2182",
-		"server.1=h1:1:2;2181\nserver.2=h2:1:2:observer;0.0.0.0:2182":                        "h1:2181 h2:2182",
-		"server.10=h:1:2;h:10\nserver.9=h:1:2;h:9":                                           "h:9 h:10",
+		"a=b\nserver.1=h1:1:2:participant;10.0.0.1:2181\nserver.2=h2:1:2;h2:2182\nversion=0":  "10.0.0.1:2181 h2:2182",
+		"server.1=h1:1:2;2181\nserver.2=h2:1:2:observer;0.0.0.0:2182":                         "h1:2181 h2:2182",
+		"server.10=h:1:2;h:10\nserver.9=h:1:2;h:9":                                            "h:9 h:10",
+		"server.1=[fd00::1]:1:2:participant;[fd00::9]:2181\nserver.2=[fd00::2]:1:2;h2:2182":   "[fd00::9]:2181 h2:2182",
+		"server.1=[fd00::1]:1:2;2181\nserver.2=[fd00::2]:1:2:observer;[0:0:0:0:0:0:0:0]:2182": "[fd00::1]:2181 [fd00::2]:2182",
 		"server.1=h1:2888:3888": "",
 		"":                      "",
 	} {
 		if got := strings.Join(store.Endpoints(clientAddresses(config)), " "); got != want {
+			t.Errorf("%q: %q, want %q", config, got, want)
+		}
+	}
+}
+
+func TestPeerAddresses(t *testing.T) {
+	for config, want := range map[string]string{
+		"serverId=1\nserver.2=h2:1:2:participant\nserver.1=h1:3:4:observer;h1:2181":    "h1:3 h2:1",
+		"server.1=[fd00::1]:2888:3888:participant\nserver.2=[fd00::2]:2888:3888":       "[fd00::1]:2888 [fd00::2]:2888",
+		"server.1=0.0.0.0:2888:3888\nserver.2=[0:0:0:0:0:0:0:0]:2888:3888\nserver.3=h": "",
+	} {
+		if got := strings.Join(peerAddresses(config), " "); got != want {
 			t.Errorf("%q: %q, want %q", config, got, want)
 		}
 	}

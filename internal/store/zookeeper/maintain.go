@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,9 +87,12 @@ func clientAddresses(config string) []store.Member {
 		if err != nil || !known {
 			return nil // each member's client address is only in the member's own configuration file
 		}
-		if !strings.Contains(client, ":") || strings.HasPrefix(client, "0.0.0.0:") {
-			host, _, _ := strings.Cut(server, ":")
-			client = host + ":" + client[strings.LastIndexByte(client, ':')+1:]
+		if host, port, found := cutHost(client); !found || isUnspecified(host) {
+			if !found {
+				port = client
+			}
+			host, _, _ = cutHost(server)
+			client = host + ":" + port
 		}
 		byID[id] = client
 	}
@@ -97,4 +101,22 @@ func clientAddresses(config string) []store.Member {
 		out = append(out, store.Member{ID: uint64(max(id, 0)), Name: fmt.Sprintf("m%d", id), Endpoint: byID[id]})
 	}
 	return out
+}
+
+// cutHost splits an address at the colon after the host. If the host is an IPv6 address, it is in
+// brackets, and cutHost keeps the brackets.
+func cutHost(address string) (host, rest string, found bool) {
+	end := 0
+	if strings.HasPrefix(address, "[") {
+		end = strings.IndexByte(address, ']') + 1
+	}
+	host, rest, found = strings.Cut(address[end:], ":")
+	return address[:end] + host, rest, found
+}
+
+// isUnspecified reports whether a host is an address such as 0.0.0.0 or [::], with which a member
+// listens at all addresses of its machine.
+func isUnspecified(host string) bool {
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.IsUnspecified()
 }

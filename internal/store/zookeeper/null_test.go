@@ -152,6 +152,18 @@ func TestNullScripts(t *testing.T) {
 	}
 }
 
+// TestNullGoAway checks that the server closes a connection after as many operations as the script
+// demands, even if the script demands nothing else.
+func TestNullGoAway(t *testing.T) {
+	w := dialWire(t, startNull(t, 1, store.NullOptions{Script: "goaway every 2", ValueSize: 9}), nil)
+	get := store.Op{Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local}
+	for i, want := range []string{"ok ", "ok ", "EOF"} {
+		if got := outcomeOf(w, get); !strings.Contains(got, want) {
+			t.Errorf("operation %d ended with %q, want %q", i+1, got, want)
+		}
+	}
+}
+
 // outcomeOf runs an operation and returns its outcome, or the error that ended the connection.
 func outcomeOf(w *storetest.Wire, op store.Op) string {
 	submitted := false

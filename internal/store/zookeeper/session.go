@@ -65,8 +65,8 @@ func (c *codec) Tick(now int64) int64 {
 }
 
 // checksPerThird is the number of times that a codec checks for input in each third of the session
-// timeout. The checks of all connections are due at the same times, because an event loop calls
-// all its codecs whenever one codec must act.
+// timeout. The checks of all connections with the same timeout are due at the same times, because
+// an event loop looks through all its connections whenever one check is due.
 const checksPerThird = 8
 
 // check looks for input that has arrived since the previous call. After two thirds of the session

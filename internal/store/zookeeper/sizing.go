@@ -10,15 +10,18 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // adminGuide is the document on which the advice is based.
 const adminGuide = "ZooKeeper Administrator's Guide"
 
-const (
-	nodeBytes        = 300     // estimated heap bytes per node, in addition to its path and data
-	defaultMaxBuffer = 1 << 20 // default of jute.maxbuffer, in bytes
-)
+// nodeBytes is the estimated number of heap bytes per node, in addition to its path and data.
+const nodeBytes = 300
+
+// setDataLen is the size in bytes of a setData request in addition to its path and data: the
+// header, the length of the path, the length of the data, and the version.
+const setDataLen = jute.RequestHeaderLen + 3*4
 
 // Size implements store.Sizer.
 func (*Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, error) {
@@ -42,9 +45,10 @@ func (*Store) Size(l store.SizingInput) ([]store.ResourceUsage, []store.Advice, 
 	}
 	advice := []store.Advice{heap, {Topic: "disk", Source: adminGuide + " (Things to Avoid, Incorrect placement of transaction log)",
 		Text: "A member syncs the transaction log before it acknowledges a write, so the log needs its own device (dataLogDir)."}}
-	if buffer := cmp.Or(s.MaxBuffer, defaultMaxBuffer); l.ValueSize >= buffer {
+	limit, size := cmp.Or(s.MaxBuffer, jute.DefaultMaxBuffer), l.KeySize+l.ValueSize+setDataLen
+	if size > limit {
 		advice = append(advice, store.Advice{Topic: "request size", Source: adminGuide + " (jute.maxbuffer)",
-			Text: fmt.Sprintf("A node's data must be smaller than %s (jute.maxbuffer), but the load's values have a size of %s.", text.Bytes(uint64(buffer)), text.Bytes(uint64(l.ValueSize)))})
+			Text: fmt.Sprintf("A request must not be larger than %s bytes (jute.maxbuffer), but the load's write requests have %s bytes: raise jute.maxbuffer on all members and clients, or use smaller values.", text.Count(uint64(limit)), text.Count(uint64(size)))})
 	}
 	tick := time.Duration(cmp.Or(s.TickTime, DefaultTick)) * time.Millisecond
 	sync := time.Duration(cmp.Or(s.SyncLimit, defaultSyncLimit)) * tick

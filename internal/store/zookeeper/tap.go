@@ -99,8 +99,8 @@ func (t *tap) connect(body []byte, size int) {
 	r := jute.NewReader(body)
 	_, _ = r.Int(), r.Long()
 	c := t.begin(methodConnect, size)
-	p := part(c, call.Grant, call.Always)
-	p.Number = int64(r.Int()+999) / 1000
+	p := c.AddPart(call.Grant, call.Always)
+	p.Number = (int64(r.Int()) + 999) / 1000
 	p.Lease = r.Long() // the session that the client continues, or 0
 	t.unanswered = append(t.unanswered, observedRequest{op: jute.OpError, request: c})
 }

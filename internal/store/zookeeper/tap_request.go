@@ -16,12 +16,6 @@ type tapRequest struct {
 	c *call.Call
 }
 
-// part appends a part to c and returns a pointer to it. The pointer is valid until the next append.
-func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
-	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
-	return &c.Parts[len(c.Parts)-1]
-}
-
 // key converts a path to a recorded key.
 func (t *tap) key(path []byte) []byte {
 	return t.cfg.Redactor.RedactKey(bytes.TrimPrefix(path, []byte{'/'}))
@@ -37,28 +31,28 @@ func (q *tapRequest) read(op jute.Op, r *jute.Reader) bool {
 	case jute.OpExists, jute.OpGetData, jute.OpGetChildren, jute.OpGetChildren2:
 		q.get(op, r)
 	case jute.OpSync:
-		p := part(q.c, call.Read, call.Always)
+		p := q.c.AddPart(call.Read, call.Always)
 		p.Key, p.Flags = q.t.key(r.Buffer()), call.KeysOnly
 	case jute.OpAddWatch:
-		p := part(q.c, call.Watch, call.Always)
+		p := q.c.AddPart(call.Watch, call.Always)
 		if p.Key = q.t.key(r.Buffer()); jute.WatchMode(r.Int()) == jute.WatchPersistentRecursive {
 			p.Scope = call.Prefix
 		}
 	case jute.OpMulti:
 		return q.transaction(r.Rest())
 	case jute.OpCloseSession:
-		part(q.c, call.Revoke, call.Always)
+		q.c.AddPart(call.Revoke, call.Always)
 	case jute.OpPing:
-		part(q.c, call.KeepAlive, call.Always)
+		q.c.AddPart(call.KeepAlive, call.Always)
 	default:
-		part(q.c, call.OtherAction, call.Always)
+		q.c.AddPart(call.OtherAction, call.Always)
 	}
 	return r.OK()
 }
 
 // get decodes a read and the watch that the read sets, if any.
 func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
-	p := part(q.c, call.Read, call.Always)
+	p := q.c.AddPart(call.Read, call.Always)
 	p.Key, p.Flags = q.t.key(r.Buffer()), call.Local
 	switch op {
 	case jute.OpExists:
@@ -70,7 +64,7 @@ func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
 		}
 	}
 	if key, scope := p.Key, p.Scope; r.Bool() {
-		p = part(q.c, call.Watch, call.Always)
+		p = q.c.AddPart(call.Watch, call.Always)
 		p.Key, p.Scope = key, scope
 	}
 }
@@ -79,7 +73,7 @@ func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
 // form (the node's version plus 1).
 func (q *tapRequest) guard(path []byte, version int64) {
 	q.c.Guarded = true
-	p := part(q.c, call.Compare, call.Always)
+	p := q.c.AddPart(call.Compare, call.Always)
 	p.Target, p.Number, p.Key = call.Version, version, q.t.key(path)
 }
 
@@ -94,7 +88,7 @@ func (q *tapRequest) versioned(m *jute.MultiOp, action call.Action, inMulti bool
 	if inMulti {
 		branch = call.Then
 	}
-	p := part(q.c, action, branch)
+	p := q.c.AddPart(action, branch)
 	p.Key = q.t.key(m.Path.Rest)
 	if action == call.Write {
 		p.Flags, p.Value = call.MustExist, q.t.cfg.Redactor.RedactValue(m.Data)
@@ -116,7 +110,7 @@ func (q *tapRequest) create(m *jute.MultiOp, inMulti bool) {
 	if m.Mode == jute.Ephemeral || m.Mode == jute.EphemeralSequential {
 		flags |= call.Ephemeral
 	}
-	p := part(q.c, call.Write, branch)
+	p := q.c.AddPart(call.Write, branch)
 	p.Key, p.Flags, p.Value = q.t.key(m.Path.Rest), flags, q.t.cfg.Redactor.RedactValue(m.Data)
 }
 
@@ -129,7 +123,7 @@ func (q *tapRequest) change(m *jute.MultiOp, inMulti bool) {
 		q.versioned(m, call.Write, inMulti)
 	case jute.OpCheck:
 		if m.Version == jute.AnyVersion { // the check requires only that the node exists
-			part(q.c, call.OtherAction, call.Then)
+			q.c.AddPart(call.OtherAction, call.Then)
 		} else {
 			q.guard(m.Path.Rest, int64(m.Version)+1)
 		}
@@ -151,7 +145,7 @@ func (q *tapRequest) transaction(b []byte) (ok bool) {
 		}
 	}
 	if len(t.multi) == 0 {
-		part(q.c, call.OtherAction, call.Always)
+		q.c.AddPart(call.OtherAction, call.Always)
 	}
 	return true
 }

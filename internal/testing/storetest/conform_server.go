@@ -322,6 +322,9 @@ func threeMembers(t *testing.T, f Fixture) {
 	if want := slices.Sorted(slices.Values(c.access.Endpoints)); err != nil || !slices.Equal(got, want) {
 		t.Errorf("members %v, want %v: %v", got, want, err)
 	}
+	if !slices.IsSortedFunc(listed, func(a, b store.Member) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Errorf("the members are not sorted by name: %+v", listed)
+	}
 	for i, endpoint := range c.access.Endpoints {
 		w := Dial(t, f.Store, c.accessTo(i))
 		key := "member/" + string(rune('0'+i))

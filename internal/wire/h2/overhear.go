@@ -344,9 +344,6 @@ func (o *PassiveDecoder) data(side int, f FrameHeader, p []byte) error {
 			o.message(f.Stream, side, m, m.body)
 		}
 	}
-	if m.nhead == len(m.head) && m.missing == 0 && m.size == 0 {
-		o.message(f.Stream, side, m, nil)
-	}
 	if f.Flags&FlagEndStream != 0 {
 		if side == 0 {
 			o.observer.OnEnd(f.Stream, true, 0)
@@ -361,8 +358,6 @@ func (o *PassiveDecoder) message(stream uint32, side int, m *messageAssembler, b
 	size := m.size
 	if m.drop {
 		body = nil
-	} else if body == nil {
-		body = []byte{}
 	}
 	m.nhead, m.missing, m.size = 0, 0, 0
 	o.observer.OnMessage(stream, side == 0, body, size)

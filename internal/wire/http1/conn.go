@@ -157,6 +157,7 @@ func (c *Conn) Lost() (End, *Response) {
 	unsent := c.sent < len(c.out)
 	c.draining = true
 	if !c.open {
+		c.releaseBuffers() // they may contain a part of a response that no request asked for
 		return Nothing, nil
 	}
 	if c.state == untilClose && c.err == nil && !c.late {

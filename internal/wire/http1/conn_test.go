@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
 func newTestConn() (*Conn, *Template) {
@@ -300,6 +302,27 @@ func TestRedirect(t *testing.T) {
 		}
 		if body, err := io.ReadAll(req.Body); string(body) != "body" || err != nil || c.Idle() {
 			t.Errorf("%s: body %q %v", location, body, err)
+		}
+	}
+}
+
+// TestUnrequestedResponseReturnsBuffers checks that the end of a connection returns the buffers of
+// a response that no request asked for.
+func TestUnrequestedResponseReturnsBuffers(t *testing.T) {
+	for _, in := range []string{
+		"HTTP/1.1 503 Busy\r\nContent-Le",
+		"HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n",
+	} {
+		budget := parts.New(parts.DefaultMax)
+		c := NewConn(Config{Host: "h:1", BufferBudget: budget})
+		if _, err := c.Feed([]byte(in)); err == nil {
+			t.Errorf("the connection accepted the response %q without a request", in)
+		}
+		if budget.LentBytes() == 0 {
+			t.Errorf("the connection buffered nothing of %q, so this test checks nothing", in)
+		}
+		if end, _ := c.Lost(); end != Nothing || budget.LentBytes() != 0 {
+			t.Errorf("after %q, the connection ended with %v and %d lent bytes, want %v and 0", in, end, budget.LentBytes(), Nothing)
 		}
 	}
 }

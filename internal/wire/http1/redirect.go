@@ -19,7 +19,7 @@ func (c *Conn) Redirect(location []byte) error {
 		return fmt.Errorf("the server redirects the request to %.200q, but closes the connection", location)
 	}
 	method := bytes.IndexByte(c.out, ' ') + 1
-	rest := bytes.IndexByte(c.out[max(method, 0):], ' ')
+	rest := bytes.IndexByte(c.out[method:], ' ')
 	if method == 0 || rest < 0 {
 		return errors.New("the server redirects, although no request was sent")
 	}

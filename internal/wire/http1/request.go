@@ -9,9 +9,8 @@ type Template struct {
 
 const (
 	lengthField = "Content-Length: "
-	// lengthWidth is the width reserved for the value of Content-Length, enough for 999,999,999
-	// bytes. A shorter value is padded with leading spaces, which HTTP allows.
-	lengthWidth = 9
+	// lengthSpace is the space reserved for the value of Content-Length, enough for 999,999,999
+	// bytes. A shorter value keeps leading spaces, which HTTP allows.
 	lengthSpace = "         "
 )
 
@@ -68,9 +67,6 @@ func (c *Conn) Send(b []byte) {
 			if n < 10 {
 				break
 			}
-		}
-		for at--; b[at] != ' '; at-- { // overwrite the remaining digits of a previous, longer value
-			b[at] = ' '
 		}
 	}
 	c.out, c.open, c.late, c.stream = b, true, false, nil

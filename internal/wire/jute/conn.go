@@ -194,7 +194,7 @@ func (c *Conn) frame(size int) []byte {
 // the caller must fill.
 func (c *Conn) call(op Op, call Call, size int) []byte {
 	start := c.origin + uint64(len(c.out))
-	b := c.frame(requestLen + size)
+	b := c.frame(RequestHeaderLen + size)
 	if c.lastXid == math.MaxInt32 {
 		c.lastXid = 0
 	}
@@ -264,5 +264,5 @@ func (c *Conn) Lost() []Reply {
 
 // requestOf returns the record of a request as it was sent.
 func (c *Conn) requestOf(r *request) []byte {
-	return c.out[r.start-c.origin+lengthLen+requestLen : r.end-c.origin]
+	return c.out[r.start-c.origin+lengthLen+RequestHeaderLen : r.end-c.origin]
 }

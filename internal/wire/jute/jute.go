@@ -75,17 +75,19 @@ const (
 	NodeChildrenChanged WatchEvent = 4
 )
 
-// Limits of a connection, in bytes.
+// Sizes, in bytes.
 const (
 	// MaxFrame limits the size of one reply.
 	MaxFrame = 64 << 20
 	// DefaultMaxBuffer is the maximum request size that a server accepts with the default
 	// jute.maxbuffer. The server closes the connection if a request is larger.
 	DefaultMaxBuffer = 0xfffff
+	// RequestHeaderLen is the size of RequestHeader{xid int, type int}. The header is part of the
+	// request's size.
+	RequestHeaderLen = 8
 
-	lengthLen  = 4
-	requestLen = 8  // size of RequestHeader{xid int, type int}
-	replyLen   = 16 // size of ReplyHeader{xid int, zxid long, err int}
+	lengthLen = 4
+	replyLen  = 16 // size of ReplyHeader{xid int, zxid long, err int}
 )
 
 // AnyVersion is the version to pass to SetData or Delete if the node may have any version.

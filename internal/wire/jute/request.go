@@ -117,14 +117,14 @@ func (c *Conn) Ping() { c.ping(ping{}) }
 func (c *Conn) PingWithReply(call Call) { c.ping(ping{call: call, wantsReply: true}) }
 
 func (c *Conn) ping(p ping) {
-	PutInt(PutInt(c.frame(requestLen), XidPing), int32(OpPing))
+	PutInt(PutInt(c.frame(RequestHeaderLen), XidPing), int32(OpPing))
 	p.end = c.origin + uint64(len(c.out))
 	c.pings = append(c.pings, p)
 }
 
 // authenticate sends AuthPacket{type int, scheme string, auth buffer}.
 func (c *Conn) authenticate() {
-	b := c.frame(requestLen + 4 + SizeBuffer("digest") + SizeBuffer(c.auth))
+	b := c.frame(RequestHeaderLen + 4 + SizeBuffer("digest") + SizeBuffer(c.auth))
 	b = PutInt(PutInt(PutInt(b, XidAuth), int32(OpAuth)), 0)
 	PutBuffer(PutBuffer(b, "digest"), c.auth)
 	c.awaitAuth = true

@@ -29,7 +29,7 @@ func appendField(b []byte, f *field, p *call.Part) []byte {
 		return AppendNumber(b, f.number, uint64(p.Limit))
 	case lease:
 		return AppendNumber(b, f.number, uint64(p.Lease))
-	case oldest:
+	case maxCreated:
 		return AppendNumber(b, f.number, uint64(p.MaxCreateRevision))
 	case relation:
 		return AppendNumber(b, f.number, uint64(p.Relation))

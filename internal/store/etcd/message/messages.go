@@ -46,20 +46,20 @@ const (
 type partField uint8
 
 const (
-	key      partField = iota // Key
-	end                       // End, depending on Scope
-	value                     // Value
-	number                    // Number
-	limit                     // Limit
-	lease                     // Lease
-	oldest                    // Oldest
-	flag                      // one of the Flags
-	order                     // the flags Sorted and Descending
-	orderBy                   // the property by which a Sorted read is sorted
-	filters                   // the flags SkipWrites and SkipRemovals
-	relation                  // Relation
-	target                    // Target
-	compared                  // the value to compare with, if the target of the Compare is field.target
+	key        partField = iota // Key
+	end                         // End, depending on Scope
+	value                       // Value
+	number                      // Number
+	limit                       // Limit
+	lease                       // Lease
+	maxCreated                  // MaxCreateRevision
+	flag                        // one of the Flags
+	order                       // the flags Sorted and Descending
+	orderBy                     // the property by which a Sorted read is sorted
+	filters                     // the flags SkipWrites and SkipRemovals
+	relation                    // Relation
+	target                      // Target
+	compared                    // the value to compare with, if the target of the Compare is field.target
 )
 
 // field describes one field of a request.
@@ -83,7 +83,7 @@ var requests = [...][]field{
 		{number: RangeSerializable, source: flag, flag: call.Local},
 		{number: RangeKeysOnly, source: flag, flag: call.KeysOnly},
 		{number: RangeCountOnly, source: flag, flag: call.CountOnly},
-		{number: 13, source: oldest},
+		{number: 13, source: maxCreated},
 	},
 	call.Write: { // PutRequest
 		{number: PutKey, source: key},

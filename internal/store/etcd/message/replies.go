@@ -9,7 +9,7 @@ const (
 )
 
 // Tags of the fields in replies: the field's number and its wire type, in one byte. The codec, the
-// passive decoder and the null server share them. Fields that neither of them reads or writes are
+// passive decoder and the null server share them. Fields that none of them reads or writes are
 // omitted.
 const (
 	HeaderTag = 1<<3 | text // header, in every response

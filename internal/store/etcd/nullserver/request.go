@@ -178,14 +178,13 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 func (s *session) complete(st *stream, body []byte) {
 	id, c, extra := st.id, st.call, st.windowGrowth
 	s.forget(st)
-	const prefix = 5 // length of a message's prefix: a compression flag and the message's length
 	switch {
-	case len(body) >= prefix && body[0] != 0:
+	case len(body) >= prefixLen && body[0] != 0:
 		s.fail(id, errCompressed)
-	case len(body) < prefix || uint64(binary.BigEndian.Uint32(body[1:])) != uint64(len(body)-prefix):
+	case len(body) < prefixLen || uint64(binary.BigEndian.Uint32(body[1:])) != uint64(len(body)-prefixLen):
 		s.fail(id, errMalformed)
 	default:
-		s.call(id, c, extra, body[prefix:])
+		s.call(id, c, extra, body[prefixLen:])
 	}
 }
 

@@ -206,7 +206,7 @@ type hub struct {
 	script        *null.Script
 	events        atomic.Uint64 // number of events sent to all watchers together
 	count         atomic.Int64  // number of watchers
-	wantsPrevious atomic.Bool   // set if a watcher wants previous values
+	wantsPrevious atomic.Bool   // set once a watcher has wanted previous values; stays set after that watcher has ended
 	hasRanges     atomic.Bool   // set if a watcher watches several keys
 
 	mu     sync.Mutex // guards the fields below

@@ -254,6 +254,7 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 		}
 	}
 	h.ranges = keep(h.ranges)
+	h.hasRanges.Store(len(h.ranges) > 0)
 }
 
 // hasWatchers reports whether there is at least one watcher.

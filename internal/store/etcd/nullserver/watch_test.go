@@ -150,3 +150,17 @@ func TestWatchRespectsFlowControl(t *testing.T) {
 		t.Errorf("after the watch ended, the client received %+v", got[id])
 	}
 }
+
+// TestHubForgetsRanges checks that the events of different keys need not stay in order after the
+// last watcher of an interval was removed.
+func TestHubForgetsRanges(t *testing.T) {
+	h := &hub{keys: map[string][]*watcher{}}
+	h.add(&watcher{stream: 1, id: 0, key: "k", end: "l"})
+	h.add(&watcher{stream: 1, id: 1, key: "a", end: "b"})
+	for id, want := range []bool{true, false} {
+		h.remove(nil, 1, int64(id))
+		if got := h.ordersAllEvents(); got != want {
+			t.Errorf("after watcher %d was removed, ordersAllEvents returned %v, want %v", id, got, want)
+		}
+	}
+}
