@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
@@ -429,6 +430,31 @@ func TestCompareAndSetUsesKnownVersions(t *testing.T) {
 	m := run(t, p).Measured
 	if m.Outcomes[kv.Conflict] == 0 || m.Outcomes[kv.OK] == 0 || m.Failed() != 0 {
 		t.Errorf("outcomes %v, want ok and conflicts", m.Outcomes)
+	}
+}
+
+// If a load's other operations change or delete keys, its compare-and-sets still know the versions.
+// A single client never conflicts with itself.
+func TestCompareAndSetFollowsOtherWrites(t *testing.T) {
+	t.Parallel()
+	for _, s := range []store.Store{etcd.New(), consul.New()} {
+		endpoints := storetest.ServeNull(t, s.(store.NullServerProvider), 1, store.NullOptions{Memory: true})
+		for _, o := range []scenario.Operation{{Kind: kv.Put}, {Kind: kv.Delete}, {Kind: kv.Txn}, {Kind: kv.Get, Consistency: kv.LeaderLease}} {
+			l := base(kv.CAS, kv.NoConsistency)
+			if o.Weight = 1; o.Kind == kv.Get && s.Name() == "etcd" {
+				o.Consistency = kv.Linearizable
+			}
+			l.Mix = append(l.Mix, o)
+			l.Total, l.TxnKeys, l.KeySpace, l.Clients, l.Connections = 100, 3, 10, 1, 1
+			p := taskOn(s, endpoints, l)
+			var err error
+			if p.Preloaded, err = p.worker().Preload(context.Background(), &p.Assignment); err != nil {
+				t.Fatal(err)
+			}
+			if m := run(t, p).Measured; m.Outcomes[kv.Conflict] > 0 || m.Failed() > 0 {
+				t.Errorf("%s, %v and cas: outcomes %v %v, want no conflicts and no errors", s.Name(), o.Kind, m.Outcomes, m.ErrorTexts)
+			}
+		}
 	}
 }
 

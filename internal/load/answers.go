@@ -41,8 +41,8 @@ var (
 // Check implements engine.Source.
 func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	number, level := keyAndLevel(ref)
-	if s.versions != nil && kind != kv.STM && kind != kv.KeepAlive {
-		s.storeVersion(number, ev)
+	if s.versions != nil {
+		s.storeVersions(kind, number, ev)
 	}
 	if ev.Outcome != kv.OK {
 		return ev.Outcome

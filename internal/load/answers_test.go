@@ -272,3 +272,39 @@ func TestWritesAreJudged(t *testing.T) {
 		}
 	}
 }
+
+// After each reply, the source knows the version that the reply contains, or no version. Otherwise
+// later compare-and-sets would conflict with the load's own writes.
+func TestVersionsFollowTheLoadsWrites(t *testing.T) {
+	const known, unknown = 5, keys.Unknown
+	for _, c := range []struct {
+		name string
+		kind kv.Kind
+		ev   store.Event
+		want [3]int64 // versions of keys 98, 99 and 0
+	}{
+		{"a put", kv.Put, store.Event{Revision: 9}, [3]int64{9, known, known}},
+		{"a put whose reply has no version", kv.Put, store.Event{Revision: -1}, [3]int64{unknown, known, known}},
+		{"a get", kv.Get, store.Event{Revision: 9}, [3]int64{9, known, known}},
+		{"a get of a missing key", kv.Get, store.Event{}, [3]int64{known, known, known}},
+		{"a swap", kv.CAS, store.Event{Revision: 9}, [3]int64{9, known, known}},
+		{"a conflict", kv.CAS, store.Event{Outcome: kv.Conflict}, [3]int64{unknown, known, known}},
+		{"a conflict with the newer version", kv.CAS, store.Event{Outcome: kv.Conflict, Revision: 9}, [3]int64{9, known, known}},
+		{"a delete", kv.Delete, store.Event{Revision: 9, Count: 1}, [3]int64{unknown, known, known}},
+		{"a transaction", kv.Txn, store.Event{Revision: 9, Count: 3}, [3]int64{9, 9, 9}},
+		{"a transaction whose reply has no version", kv.Txn, store.Event{Count: 3}, [3]int64{unknown, unknown, unknown}},
+		{"a range", kv.Range, store.Event{Revision: 9}, [3]int64{known, known, known}},
+		{"a transaction of reads", kv.TxnGet, store.Event{Revision: 9}, [3]int64{known, known, known}},
+		{"a keep-alive", kv.KeepAlive, store.Event{Revision: 9}, [3]int64{known, known, known}},
+	} {
+		s := readerOf(t, 64, 0)
+		s.pairs, s.versions = make([]store.Pair, 3), keys.NewVersions(s.space.N())
+		for number := range s.space.N() {
+			s.versions.Set(number, known)
+		}
+		s.Check(c.kind, encodeRef(98, kv.NoConsistency), &c.ev)
+		if got := [3]int64{s.versions.Get(98), s.versions.Get(99), s.versions.Get(0)}; got != c.want {
+			t.Errorf("after %s, the versions of keys 98, 99 and 0 are %v, want %v", c.name, got, c.want)
+		}
+	}
+}

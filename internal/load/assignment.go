@@ -11,13 +11,14 @@ import (
 // Assignment describes the work of a worker. It contains only data, so it can be encoded, sent to
 // another machine and executed there.
 type Assignment struct {
-	// Load defines the operations. If watchers must first receive earlier events, Load.Watch.Start
-	// is the revision of the first of these events.
+	// Load defines the operations. If watchers must first receive earlier events,
+	// Load.Watch.StartRevision is the revision of the first of these events.
 	Load  scenario.Load
 	Store string // name of the store
-	// Access describes how to reach the cluster. It contains the names of certificate files, and
-	// possibly the name of an environment variable with a password. The worker reads these files
-	// and this variable.
+	// Access describes how to reach the cluster. For a worker on this machine, it contains the
+	// names of certificate files, and possibly the name of an environment variable with a password.
+	// The worker reads these files and this variable. For a worker on another machine, it contains
+	// the certificates and the password themselves (see CarryAccess).
 	Access scenario.RunningCluster
 	// Endpoints are the target's current endpoints, each as HOST:PORT. Connection i uses the
 	// endpoint with index i modulo the number of endpoints.

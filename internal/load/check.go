@@ -83,7 +83,7 @@ func (e *RefusedError) Unwrap() error { return e.cause }
 // wraps err in a RefusedError.
 func (a *strongReadResult) asRefusal(ctx context.Context, err error) error {
 	switch {
-	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*poll.NoResponseError)):
+	case err == nil || ctx.Err() != nil || !a.gotReply():
 		return err
 	case a.ev.Outcome == kv.Denied, a.ev.Outcome == kv.BadRequest, !a.ev.Outcome.Failed():
 		return &RefusedError{err}
@@ -124,7 +124,7 @@ func (p *plan) requireRead(ctx context.Context, endpoint string, op *store.Op) e
 	switch {
 	case a.servesLocalReads:
 		return nil
-	case a.err != nil && a.ev.Outcome.Failed():
+	case a.err != nil && a.gotReply() && a.ev.Outcome.Failed():
 		return a.asRefusal(ctx, fmt.Errorf("a read at %s failed: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String())))
 	}
 	return a.asRefusal(ctx, a.err)
@@ -139,6 +139,10 @@ type strongReadResult struct {
 	err              error
 	servesLocalReads bool
 }
+
+// gotReply reports whether the server replied. Without a reply, a codec still returns an event for
+// an operation that it has written: the outcome kv.ConnectionLost.
+func (a *strongReadResult) gotReply() bool { return !errors.As(a.err, new(*poll.NoResponseError)) }
 
 // readStrong sends a strong read to an endpoint. If the read fails or takes longer than half of the
 // dial timeout, readStrong also sends a local read. Both reads together take no longer than the
@@ -189,7 +193,11 @@ func (p *plan) requireReply(ctx context.Context, endpoint string, first *store.O
 	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
 	a := p.readStrong(ctx, endpoint, op)
 	switch {
-	case a.err == nil, a.servesLocalReads, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest:
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case a.err == nil, a.servesLocalReads:
+		return nil
+	case a.gotReply() && a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest:
 		return nil
 	case a.ev.Outcome == kv.Denied && p.Load.Mix[0].Kind == kv.KeepAlive:
 		return nil // leases need no permission for keys; the later lease request checks the user's permissions

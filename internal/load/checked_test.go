@@ -10,7 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app/discovery"
 	"github.com/quorumbench/quorumbench/internal/load/app/election"
 	"github.com/quorumbench/quorumbench/internal/load/app/kubernetes"
-	"github.com/quorumbench/quorumbench/internal/load/remote"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
@@ -31,7 +30,7 @@ func workersFor(t *testing.T, local func() load.Worker) map[string]load.Worker {
 		case "local":
 			workers[kind] = local()
 		case "piped":
-			workers[kind] = remote.NewPiped(local())
+			workers[kind] = agents.NewPiped(local())
 		case "agent":
 			workers[kind] = agents.Worker(t, nil)
 		}

@@ -131,8 +131,9 @@ func hasPermanentErrors(t *measure.Totals) bool {
 	return t.Outcomes[kv.Denied]+t.Outcomes[kv.BadRequest] > 0
 }
 
-// onlyRefused reports whether each failed operation was either certainly not executed, or lost its
-// connection. The latter happens when a connection limit closes the connection.
+// onlyRefused reports whether each failed operation was certainly not executed, lost its connection
+// or received a wrong response. An operation loses its connection if a connection limit closes the
+// connection. A wrong response is the result of an operation and is not repeated.
 func onlyRefused(t *measure.Totals) bool {
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		if t.Outcomes[o] > 0 && !o.Definite() && o != kv.ConnectionLost && o != kv.WrongResponse {

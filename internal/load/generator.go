@@ -184,8 +184,9 @@ func (g *generator) takeHistogram() *measure.Histogram {
 }
 
 // Connect implements Job.
-func (g *generator) Connect(context.Context) error {
+func (g *generator) Connect(ctx context.Context) error {
 	g.stage = connected
+	release := context.AfterFunc(ctx, g.stop)
 	ready := make(chan error, len(g.loops))
 	by := g.now() + int64(g.plan.access.Timeout())
 	for i, l := range g.loops {
@@ -203,6 +204,9 @@ func (g *generator) Connect(context.Context) error {
 		if err := <-ready; err != nil && first == nil {
 			first = err
 		}
+	}
+	if !release() { // ctx was cancelled, so the loops stop
+		first = context.Cause(ctx)
 	}
 	if first != nil {
 		g.abandon()

@@ -37,3 +37,12 @@ func TestLinksCombineAllLoops(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// A worker may report no connections at the opening of the window, but changes after that.
+func TestLinksWithoutConnectionsAtTheStart(t *testing.T) {
+	got := summarizeLinks(nil, []engine.LinkChange{{At: 100_000_000, Endpoint: "m1", Delta: 1}}, []string{"m1"})
+	want := []measure.Link{{Endpoint: "m1", LostAt: -1, BackAt: -1}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,7 +1,9 @@
 package load_test
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -9,6 +11,10 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
@@ -69,7 +75,7 @@ func TestCheckReportsWrongEndpoints(t *testing.T) {
 		want     string
 	}{
 		"closed port":           {"127.0.0.1:1", nil, "connection refused"},
-		"no response":           {silent.Addr().String(), nil, "did not answer within"},
+		"no response":           {silent.Addr().String(), nil, "did not respond within"},
 		"HTTP/1.1":              {serve(t, "mode=http1", store.NullOptions{Memory: true}), nil, "HTTP/1"},
 		"garbage":               {serve(t, "mode=garbage", store.NullOptions{Memory: true}), nil, "127.0.0.1"},
 		"plain to TLS":          {secure, nil, "TLS"},
@@ -94,5 +100,65 @@ func TestCheckReportsWrongEndpoints(t *testing.T) {
 				t.Errorf("the error is %v, want one with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// A server that never replies fails the check, even if the codec of its store reports a lost
+// connection for a request that it has written.
+func TestCheckReportsServersWithoutResponse(t *testing.T) {
+	closing, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = closing.Close(), silent.Close() })
+	go func() {
+		for c, err := closing.Accept(); err == nil; c, err = closing.Accept() {
+			_, _ = c.Read(make([]byte, 1<<10)) // unread data would reset the connection
+			_ = c.Close()
+		}
+	}()
+	for _, s := range []store.Store{consul.New(), etcdv2.New(), etcd.New()} {
+		for endpoint, want := range map[string]string{
+			closing.Addr().String(): "closed the connection without a response",
+			silent.Addr().String():  "did not respond within",
+		} {
+			for _, kind := range []kv.Kind{kv.Get, kv.Put} {
+				level := kv.NoConsistency
+				if kind == kv.Get {
+					level = s.Capabilities().Strongest()
+				}
+				p := taskOn(s, []string{endpoint}, base(kind, level))
+				p.Access.DialTimeout = 200 * time.Millisecond
+				if err := p.check(); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s, %v: the error is %v, want one with %q", s.Name(), kind, err, want)
+				}
+			}
+		}
+	}
+}
+
+// If the context is cancelled, a load stops connecting. It does not wait for the dial timeout.
+func TestCancelEndsConnecting(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	p := taskOn(zookeeper.New(), []string{silent.Addr().String()}, base(kv.Put, kv.NoConsistency))
+	p.Access.DialTimeout = 2 * time.Second
+	job, err := p.Worker.Prepare(t.Context(), &p.Assignment, p.Reports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("the user has interrupted the load")
+	cancel(why)
+	if err := job.Connect(ctx); err != why {
+		t.Errorf("connecting ended with %v, want %v", err, why)
 	}
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
+// readBackTries is the number of times that ReadBack tries to read all keys. Reads fail during an
+// election.
+const readBackTries = 3
+
 // ReadBack implements Worker.
 func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, newRecorder RecorderFactory) (found uint64, err error) {
 	p, err := w.plan(a)
@@ -24,7 +28,7 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 	if p.script != nil {
 		read = p.readScriptKeys
 	}
-	for range preloadRounds { // a read that fails during an election is repeated
+	for range readBackTries {
 		if found, err = read(ctx, level); err == nil {
 			return found, nil
 		}

@@ -304,6 +304,9 @@ func (e *Ending) Valid() error {
 func summarizeLinks(count map[string]int, changes []engine.LinkChange, endpoints []string) []measure.Link {
 	slices.SortStableFunc(changes, func(a, b engine.LinkChange) int { return cmp.Compare(a.At, b.At) })
 	count = maps.Clone(count)
+	if count == nil { // a worker may report null
+		count = map[string]int{}
+	}
 	for _, c := range changes {
 		count[c.Endpoint] += 0
 	}

@@ -18,8 +18,8 @@ const (
 	preloadMark = 1 << 41
 )
 
-// source generates a load's operations for one loop. The kind, key and value of an operation depend
-// only on the seed and the operation's number.
+// source generates a load's operations for one loop. The kind and the key of an operation depend
+// only on the seed and the operation's number. The value also contains the number of the client.
 type source struct {
 	load     *scenario.Load
 	space    keys.Space
@@ -193,13 +193,27 @@ func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
 	return s.pairs
 }
 
-// storeVersion stores the version that a reply contains. If the reply reports a conflict without a
-// version, storeVersion removes the stored version, because it is out of date.
-func (s *source) storeVersion(number uint64, ev *store.Event) {
+// storeVersions stores the versions that a reply contains. It removes the stored versions that the
+// operation has made out of date without returning the new ones.
+func (s *source) storeVersions(kind kv.Kind, number uint64, ev *store.Event) {
 	switch {
+	case kind == kv.Txn:
+		for i := range s.pairs { // all writes of a transaction have the same revision
+			s.storeVersion(kind, (number+uint64(i))%s.space.N(), ev)
+		}
+	case kind.HasOneKey():
+		s.storeVersion(kind, number, ev)
+	}
+}
+
+// storeVersion stores or removes the version of one key.
+func (s *source) storeVersion(kind kv.Kind, number uint64, ev *store.Event) {
+	switch {
+	case kind == kv.Delete:
+		s.versions.Forget(number)
 	case ev.Revision > 0:
 		s.versions.Set(number, ev.Revision)
-	case ev.Outcome == kv.Conflict:
+	case ev.Outcome == kv.Conflict, kind.Writes():
 		s.versions.Forget(number)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/load/remote"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testing/agents"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -73,7 +73,7 @@ const sampleOverAPipe = "Recorded|EveryWorker|Errors|Preload|Watchers|Judged|Wro
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.bench").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" {
-		wrapWorker = func(w load.Worker) load.Worker { return remote.NewPiped(w) }
+		wrapWorker = func(w load.Worker) load.Worker { return agents.NewPiped(w) }
 		skipped := flag.Lookup("test.skip").Value
 		if s := skipped.String(); s == "" {
 			_ = skipped.Set(notOverAPipe) // accepts any string

@@ -34,7 +34,7 @@ func newLoadWatchers(p *plan, loops int) *loadWatchers {
 		return nil
 	}
 	w := &loadWatchers{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
-	if spec := p.Load.Watch; p.Shard.count() == 1 && len(spec.Key) == 0 && (p.Load.KeySpace == 1 || spec.WatchedKeys == 1 || spec.KeysPerWatcher >= p.Load.KeySpace) {
+	if spec := p.Load.Watch; p.Shard.count() == 1 && len(spec.Key) == 0 && (p.Load.KeySpace == 1 || spec.WatchedKeys == 1 || spec.Watchers == 1) {
 		w.board.WatchEveryKey(spec.Watchers)
 	}
 	switch p.watchMode() {

@@ -158,3 +158,29 @@ func TestManyWatchEventsAreCountedRight(t *testing.T) {
 		t.Errorf("%d events were timed, and %d were counted in the per-second records", got, m.Watch.Delivered)
 	}
 }
+
+// The time until the last watcher has received a write is measured only if all watchers watch the
+// same keys. Watcher w starts at key w, so other ranges differ even if they have the length of the
+// key space.
+func TestLastWatcherIsTimedOnlyForEqualRanges(t *testing.T) {
+	t.Parallel()
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
+	for name, c := range map[string]struct {
+		watch scenario.Watch
+		timed bool
+	}{
+		"one watcher":             {scenario.Watch{Watchers: 1, KeysPerWatcher: 4}, true},
+		"the same first key":      {scenario.Watch{Watchers: 3, KeysPerWatcher: 4, WatchedKeys: 1}, true},
+		"different first keys":    {scenario.Watch{Watchers: 3, KeysPerWatcher: 4}, false},
+		"different keys, one key": {scenario.Watch{Watchers: 3, KeysPerWatcher: 1}, false},
+	} {
+		p := watched(endpoint)
+		p.Load.Rate.PerSecond, p.Load.Duration = 100, 200*time.Millisecond
+		c.watch.Streams, c.watch.Connections = 1, 1
+		p.Load.Watch = &c.watch
+		m := run(t, p).Measured
+		if w := m.Watching; w.Delivered == 0 || (w.Last != nil) != c.timed {
+			t.Errorf("%s: %d events arrived, and the time until the last one was measured: %v; want some events, and %v", name, w.Delivered, w.Last != nil, c.timed)
+		}
+	}
+}

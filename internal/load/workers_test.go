@@ -38,12 +38,12 @@ func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
 		worker func(t *testing.T) load.Worker
 	}{
 		{"local", func(*testing.T) load.Worker { return local() }},
-		{"piped", func(*testing.T) load.Worker { return remote.NewPiped(local()) }},
+		{"piped", func(*testing.T) load.Worker { return agents.NewPiped(local()) }},
 		{"two", func(*testing.T) load.Worker { return load.Workers{local(), local()} }},
 		{"two piped", func(*testing.T) load.Worker {
-			return load.Workers{remote.NewPiped(local()), remote.NewPiped(local())}
+			return load.Workers{agents.NewPiped(local()), agents.NewPiped(local())}
 		}},
-		{"two over one pipe", func(*testing.T) load.Worker { return remote.NewPiped(load.Workers{local(), local()}) }},
+		{"two over one pipe", func(*testing.T) load.Worker { return agents.NewPiped(load.Workers{local(), local()}) }},
 		{"agent", func(t *testing.T) load.Worker { return agents.Worker(t, nil) }},
 		{"two agents", func(t *testing.T) load.Worker { return load.Workers{agents.Worker(t, nil), agents.Worker(t, nil)} }},
 	}) {
@@ -242,7 +242,7 @@ func TestWorkersRefuseIndivisibleLoads(t *testing.T) {
 	t.Parallel()
 	l := base(kv.CAS, kv.NoConsistency)
 	a := taskFor("127.0.0.1:1", l).Assignment
-	w := load.Workers{local(), remote.NewPiped(local())}
+	w := load.Workers{local(), agents.NewPiped(local())}
 	_, checked := w.Check(t.Context(), &a)
 	_, preloaded := w.Preload(t.Context(), &a)
 	_, prepared := w.Prepare(t.Context(), &a, load.Reports{})

@@ -2,14 +2,14 @@
 
 package engine
 
-// LowerPriority does nothing on this system: its threads have no priorities of their own.
+// LowerPriority does nothing: it is implemented only for Linux.
 func LowerPriority() {}
 
-// raisePriority does nothing: only Linux supports it.
+// raisePriority does nothing: it is implemented only for Linux.
 func raisePriority(int) {}
 
 // CanRaisePriority returns false: raisePriority does nothing on this system.
 func CanRaisePriority() bool { return false }
 
-// Yield does nothing: only Linux supports it.
+// Yield does nothing: it is implemented only for Linux.
 func Yield() {}

@@ -105,11 +105,13 @@ func (l *Loop) endSecond(at int64) {
 	l.conns.bytesIn, l.conns.bytesOut = 0, 0
 }
 
-// openWindow starts the measurement. It sets InFlightAtStart to the number of operations that are
-// already due or in flight.
+// openWindow starts the measurement. It discards the counts from the warm-up, and sets
+// InFlightAtStart to the number of operations that are already due or in flight.
 func (l *Loop) openWindow(at int64) {
 	l.res.WindowStart, l.measuring, l.areaUntil = at, true, at
 	l.res.WarmupSteady = l.cfg.Shared.warmup.steady.Load()
+	l.res.MaxInFlight = l.slots.open
+	l.conns.reconnects, l.conns.expired = 0, 0
 	l.pauses.setCounting(true, l.poller)
 	if !l.isOpenLoop() { // an open loop's response times include every wait for a CPU
 		l.runWaits.begin(l.poller, l.now)
@@ -145,9 +147,7 @@ func (l *Loop) closeWindow(at int64) {
 		l.res.RestingArea += float64(at-l.areaUntil) * float64(len(l.closed.rests.resting))
 		l.areaUntil = at
 	}
-	if !l.stopped {
-		l.startDueUntil(at) // start the operations that became due just before the window closed
-	}
+	l.startDueUntil(at) // start the operations that became due just before the window closed
 	if l.cfg.RecordSlotDetail {
 		for client := range l.closed.clients { // each client still waits for its next success
 			l.noteWait(int32(client), at) // #nosec G115 -- client indexes are far below 2^31
@@ -155,7 +155,8 @@ func (l *Loop) closeWindow(at int64) {
 	}
 	l.endSecond(at)
 	if at <= l.clock.current.start {
-		l.secs.dropEmpty() // another loop ended the load before this loop's last interval began
+		// Another loop ended the load before this loop's last interval began.
+		l.clock.current = l.secs.dropEmpty()
 	}
 	l.watchers.holdTail(l.clock.current)
 	l.holdPrompts()

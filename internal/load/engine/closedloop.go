@@ -111,6 +111,5 @@ func (l *Loop) noteWait(client int32, at int64) {
 	if length < measure.MinWait*1_000_000 || s == nil {
 		return
 	}
-	number := (uint64(client)*l.cfg.Stride+l.cfg.Offset)*l.cfg.Shards + l.cfg.Shard
-	s.slotDetail().AddWait(uint32(number), length, at-s.start) // #nosec G115 -- client numbers are far below 2^32
+	s.slotDetail().AddWait(l.sched.globalNumber(uint32(client)), length, at-s.start)
 }

@@ -56,7 +56,7 @@ func (l *Loop) reportPossibleEnd(i int, closed bool) {
 
 // placeSession returns the number that identifies a place's session across all shards.
 func (l *Loop) placeSession(place int) uint32 {
-	return uint32(place)*uint32(l.sched.stride) + uint32(l.sched.offset)
+	return l.sched.globalNumber(uint32(place))
 }
 
 // closingSession is the state of a session that the loop is closing.

@@ -230,9 +230,9 @@ func (l *Loop) keepErrorText(o kv.Outcome, words []byte) {
 	case len(words) > 0:
 		l.res.ErrorTexts[o] = text.Line(string(words[:min(len(words), text.MaxServerText+1)]), text.MaxServerText)
 	case o == kv.TimedOut && l.stopped:
-		l.res.ErrorTexts[o] = "no answer before the load was stopped"
+		l.res.ErrorTexts[o] = "no response before the load was stopped"
 	case o == kv.TimedOut:
-		l.res.ErrorTexts[o] = "no answer within " + time.Duration(l.cfg.Timeout).String()
+		l.res.ErrorTexts[o] = "no response within " + time.Duration(l.cfg.Timeout).String()
 	case o == kv.NotSent:
 		l.res.ErrorTexts[o] = "no connection was free before the operation's timeout or the end of the measurement window"
 		if err := l.conns.downError(); err != nil {

@@ -120,7 +120,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 }
 
 // connectAll dials every connection and waits until all of them accept operations. It returns an
-// error if a connection fails or the deadline passes.
+// error if a connection fails, the deadline passes or Stop is called.
 func (l *Loop) connectAll(deadline int64) error {
 	l.clock.nextBoundary = never
 	l.conns.dialAll()
@@ -131,13 +131,15 @@ func (l *Loop) connectAll(deadline int64) error {
 			return err
 		case l.now >= deadline:
 			return errors.New(why)
+		case l.stopRequested():
+			return errors.New("the load was stopped before all connections had been opened")
 		}
 		l.prepare(deadline)
 	}
 }
 
 // createWatchers creates the watchers that must exist before the load starts, and waits until they
-// exist. It returns an error if the store refuses a watcher or the deadline passes.
+// exist. It returns an error if the store refuses a watcher, the deadline passes or Stop is called.
 func (l *Loop) createWatchers(deadline int64) error {
 	w := &l.watchers
 	if w.isEmpty || w.cfg.CreateInWindow {

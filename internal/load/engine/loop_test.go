@@ -489,3 +489,68 @@ func TestConnectFailsWithTheReason(t *testing.T) {
 		t.Errorf("connecting ended with %v", got)
 	}
 }
+
+// Operations in flight and reconnects in the warm-up do not count in the window.
+func TestWarmupIsNotCountedInTheWindow(t *testing.T) {
+	b := newBench(2, 0, warm(open(1000, secondNS)), open(1000, secondNS))
+	b.serve = func(s *sim, conn int, request []byte) {
+		delay := int64(millisecond)
+		if s.now < 25e8 {
+			delay = 100 * millisecond
+		}
+		s.reply(conn, delay, reply(request, kv.OK))
+	}
+	cut := false
+	b.at = func(s *sim) {
+		if s.now > 23e8 && !cut {
+			cut = true
+			s.cut(0)
+		}
+	}
+	b.run(t)
+	if b.res.MaxInFlight < 1 || b.res.MaxInFlight > 5 || b.res.Reconnects != 0 {
+		t.Errorf("the maximum in flight is %d, and there were %d reconnects; want 1 to 5 and 0", b.res.MaxInFlight, b.res.Reconnects)
+	}
+}
+
+// If a load is stopped, the operations that became due just before the stop are still sent.
+func TestStopSendsWhatIsDue(t *testing.T) {
+	b := newBench(2, 0, open(1000, 3600*secondNS))
+	collector := measure.NewCollector(1)
+	b.cfg.Deliver = func(s *measure.Second) { collector.Add(0, s) }
+	loop := New(b.cfg, b.sim)
+	stopped := false
+	b.at = func(s *sim) {
+		if s.now > 3e9 && !stopped {
+			stopped = true
+			s.now += 20 * millisecond
+			loop.Stop()
+		}
+	}
+	b.res = loop.Run(b.now+secondNS, func(error) { loop.Start(2e9) })
+	collector.End(0)
+	b.totals, _ = collector.Close(float64(b.res.WindowEnd-b.res.WindowStart) / 1e9)
+	b.account(t)
+	if b.totals.Due < 1020 || b.totals.Succeeded() != b.totals.Due {
+		t.Errorf("%d of %d operations succeeded, want all of at least 1020", b.totals.Succeeded(), b.totals.Due)
+	}
+}
+
+// A loop that is stopped while it connects does not wait for its deadline.
+func TestStopEndsConnecting(t *testing.T) {
+	b := newBench(2, 2, closed(secondNS))
+	b.room = 0 // the connections never accept an operation
+	b.cfg.Deliver = func(*measure.Second) {}
+	loop := New(b.cfg, b.sim)
+	began := b.now
+	b.at = func(s *sim) {
+		if s.now > began+secondNS {
+			loop.Stop()
+		}
+	}
+	var got error
+	res := loop.Run(began+3600*secondNS, func(err error) { got = err })
+	if res != nil || got == nil || b.now > began+2*secondNS {
+		t.Errorf("connecting ended after %d ns with %v, want an error after 1 s", b.now-began, got)
+	}
+}

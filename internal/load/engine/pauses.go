@@ -76,14 +76,14 @@ func (p *pauses) nextBeat(now, until int64) int64 {
 	return min(until, began-began%p.beat+p.beat)
 }
 
-// beginTurn records when the loop woke up and when it had asked to wake up. Data that is ready
-// right after the previous turn may have arrived before a pause in that turn. If no connection was
-// ready in the previous turn, the data may also have arrived before a pause that ended when the
-// previous turn began: when a stopped process is continued, a signal ends the process's wait before
-// the poller looks at the connections.
-func (p *pauses) beginTurn(earliestArrival, now int64) {
-	p.turnStart, p.earliestArrival = now, min(earliestArrival, now)
-	p.addDelay(now-earliestArrival, now-earliestArrival)
+// beginTurn records that the loop woke up now, and that it had asked to wake up at the time
+// `requested`. Data that is ready right after the previous turn may have arrived before a pause in
+// that turn. If no connection was ready in the previous turn, the data may also have arrived before
+// a pause that ended when the previous turn began: when a stopped process is continued, a signal
+// ends the process's wait before the poller looks at the connections.
+func (p *pauses) beginTurn(requested, now int64) {
+	p.turnStart, p.earliestArrival = now, min(requested, now)
+	p.addDelay(now-requested, now-requested)
 	if p.previousPause > 0 && now-p.turnEnded < 4*usualWakeDelay {
 		p.earliestArrival = min(p.earliestArrival, p.turnEnded) - p.previousPause
 	}

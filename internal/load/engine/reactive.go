@@ -102,7 +102,11 @@ func (l *Loop) startPrompted() {
 		if !ok {
 			return
 		}
-		l.startOperation(n, due+l.clock.origin, acc, l.connectionOf(n))
+		i := l.connectionOf(n)
+		if i < 0 {
+			i, _ = l.conns.route(otherLoop) // startOperation checks whether the connection accepts it
+		}
+		l.startOperation(n, due+l.clock.origin, acc, i)
 	}
 }
 

@@ -228,3 +228,20 @@ func TestMuteConnectionIsLost(t *testing.T) {
 		t.Errorf("the open operations ended in %v", b.totals.Outcomes)
 	}
 }
+
+// anywhere is a prompting source whose operations may use any connection.
+type anywhere struct{ prompting }
+
+func (*anywhere) ConnectionIndex(uint64) int { return -1 }
+
+// Prompted operations that need no particular connection use any connection.
+func TestPromptedOperationsUseAnyConnection(t *testing.T) {
+	b := newBench(2, 0, open(1000, secondNS))
+	b.room = 1 // sometimes no connection accepts an operation
+	src := &anywhere{}
+	b.cfg.Source = src
+	b.run(t)
+	if src.made != 3000 || b.totals.Succeeded() != 4000 {
+		t.Errorf("%d operations were prompted, and %d succeeded; want 3000 and 4000", src.made, b.totals.Succeeded())
+	}
+}

@@ -41,9 +41,8 @@ func (sl *slot) earliestSend() int64 {
 // sessionNumber returns the number that identifies the operation's client across all shards. An
 // open loop has no clients. There, the number identifies the connection's place.
 func (l *Loop) sessionNumber(sl *slot) uint32 {
-	client := uint32(sl.client)
 	if sl.client < 0 {
-		client = uint32(l.conns.table[sl.conn].place)
+		return l.placeSession(l.conns.table[sl.conn].place)
 	}
-	return client*uint32(l.sched.stride) + uint32(l.sched.offset)
+	return l.sched.globalNumber(uint32(sl.client))
 }

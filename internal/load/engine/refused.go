@@ -26,7 +26,7 @@ type rests struct {
 // resting is the set of clients that rest. It is a binary heap; the client that wakes first is at
 // the front.
 //
-// Invariant: r[(i-1)/2].until <= r[i].until for each i > 0.
+// Invariant: r[(i-1)/2].wakeTime <= r[i].wakeTime for each i > 0.
 type resting []sleeper
 
 type sleeper struct {

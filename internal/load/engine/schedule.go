@@ -77,6 +77,12 @@ func (s *schedule) ownIndex() int {
 	return int(s.place / s.stride)
 }
 
+// globalNumber returns the number, across all loops of all shards, of the client or place that has
+// the given index in this loop.
+func (s *schedule) globalNumber(index uint32) uint32 {
+	return index*uint32(s.stride) + uint32(s.offset) // #nosec G115 -- these numbers are far below 2^32
+}
+
 // dueSecond returns the second in which operation n is due.
 func (s *schedule) dueSecond(q *secondQueue) *second {
 	return q.dueIn(s.clock.phases[s.phase].Kind, s.due)

@@ -175,16 +175,20 @@ func (q *secondQueue) firstIsComplete(pending int64) bool {
 	return len(q.queue) > 0 && q.queue[0].open == 0 && pending >= q.queue[0].start+secondNS
 }
 
-// dropEmpty removes the last second if nothing was due or completed in it.
-func (q *secondQueue) dropEmpty() {
-	if n := len(q.queue); n > 1 && q.queue[n-1].Due == 0 && q.queue[n-1].Done == 0 {
-		q.queue = q.queue[:n-1]
+// dropEmpty removes the last second if nothing was due or completed in it. It returns the second
+// that is the last one now.
+func (q *secondQueue) dropEmpty() *second {
+	n := len(q.queue)
+	if n > 1 && q.queue[n-1].Due == 0 && q.queue[n-1].Done == 0 {
+		n--
+		q.queue = q.queue[:n]
 	}
+	return q.queue[n-1]
 }
 
 // release hands over the complete seconds at the front of the queue. `pending` is the earliest time
 // at which another operation can become due. A second is complete if none of its operations is open
-// and `pending` is later than the end of the second.
+// and the second ends at or before `pending`.
 func (q *secondQueue) release(pending int64) {
 	done := 0
 	for _, s := range q.queue {

@@ -59,3 +59,18 @@ func TestTermsAreKeptApart(t *testing.T) {
 		}
 	}
 }
+
+// dropEmpty returns the second that is the last one after the call.
+func TestDropEmptyReturnsTheLastSecond(t *testing.T) {
+	q := secondQueue{}
+	first := q.beginSecond(measure.Measured, 0, 0)
+	q.beginSecond(measure.Measured, 1, secondNS)
+	if got := q.dropEmpty(); got != first || len(q.queue) != 1 {
+		t.Errorf("after an empty second was dropped, %d seconds are left and the last one is %+v; want 1 and %+v", len(q.queue), got, first)
+	}
+	second := q.beginSecond(measure.Measured, 1, secondNS)
+	second.Due = 1
+	if got := q.dropEmpty(); got != second || len(q.queue) != 2 {
+		t.Errorf("if the last second is not empty, %d seconds are left and the last one is %+v; want 2 and %+v", len(q.queue), got, second)
+	}
+}

@@ -24,7 +24,8 @@ type Source interface {
 	// Shares returns all combinations of kind and consistency that occur in a phase, with the share
 	// of each combination in the phase's operations.
 	Shares(phase measure.Phase) []Share
-	// Check checks a successful reply. It returns the event's outcome, or kv.WrongResponse.
+	// Check checks a reply that reports no failure. It returns the event's outcome, or a more exact
+	// one, such as kv.Miss, kv.Stale or kv.WrongResponse.
 	Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome
 }
 
@@ -37,10 +38,10 @@ type Share struct {
 }
 
 // Reactive is an optional interface of a Source whose operations depend on replies and events, such
-// as an application or a recording. An open loop with a Reactive source has only one event loop.
-// Each of its operations counts as in flight after the operation's due time, even while the
-// operation waits for another reply or for a connection. So the operation's timeout runs during
-// this wait, and the operation does not end when the measurement window ends. In a closed loop,
+// as an application or a recording. If a load with a Reactive source is an open loop, it has only
+// one event loop. In such a load, an operation counts as in flight after its due time, even while
+// it waits for another reply or for a connection. So the operation's timeout runs during this wait,
+// and the operation does not end when the measurement window ends. In a closed loop,
 // Ready, ConnectionIndex and OperationSent are called only for operations that Prompt returned. All
 // operation numbers refer to the measured phase.
 //

@@ -158,14 +158,23 @@ func (w *watchers) submitPending(i int, now int64) {
 		w.watchOp = store.WatchOp{Watcher: n}
 		*op = store.Op{Kind: kv.Watch, Tag: watchMark | n, Watch: &w.watchOp}
 		w.cfg.Fill(n, op)
-		if w.lastRevision[n] > 0 && !w.cfg.LiveOnly {
-			w.watchOp.Start = w.lastRevision[n] + 1
+		if start := w.nextRevision(n); start > 0 {
+			w.watchOp.Start = start
 		}
 		w.state[n], w.requestedAt[n] = requested, now
 		c.codec.Submit(op)
 		w.conns.touch(i)
 	}
 	w.pending[c.place] = pending[:copy(pending, pending[k:])]
+}
+
+// nextRevision returns the revision at which a watcher must start to receive all events that follow
+// its last event. It returns 0 if there was none, or if the store cannot watch past revisions.
+func (w *watchers) nextRevision(n uint32) int64 {
+	if w.lastRevision[n] == 0 || w.cfg.LiveOnly {
+		return 0
+	}
+	return w.lastRevision[n] + 1
 }
 
 // handle processes a codec's event for a watcher, and counts it in the current second, if there is
@@ -256,11 +265,7 @@ func (w *watchers) handleCreation(i int, ev *store.Event, now int64, s *second) 
 	}
 	w.state[n] = alive
 	w.missing--
-	from := int64(0)
-	if w.lastRevision[n] > 0 && !w.cfg.LiveOnly {
-		from = w.lastRevision[n] + 1
-	}
-	w.recordEvent(n, ev, from, now)
+	w.recordEvent(n, ev, w.nextRevision(n), now)
 	if w.lastRevision[n] == 0 {
 		w.lastRevision[n] = ev.Revision
 	}

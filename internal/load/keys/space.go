@@ -1,5 +1,5 @@
 // Package keys computes the kind, the key and the value of each operation. They depend only on the
-// seed and the operation's number.
+// seed and the operation's number. The value also contains the number of the client.
 package keys
 
 import (

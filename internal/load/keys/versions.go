@@ -43,5 +43,6 @@ func (v *Versions) Set(key uint64, version int64) {
 	}
 }
 
-// Forget makes a key's version unknown. It is called when the store has refused the known version.
+// Forget makes a key's version unknown. It is called when the known version is out of date: the
+// store refused it, or a write replaced it and the reply did not contain the new version.
 func (v *Versions) Forget(key uint64) { atomic.StoreInt64(&v.versions[key], 0) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -26,17 +25,6 @@ var _ load.Worker = (*Worker)(nil)
 
 // New returns a worker that calls `open` to get a stream for each call.
 func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{open: open} }
-
-// NewPiped returns a worker that sends its calls to w through pipes in this process. The calls are
-// encoded as if they were sent to another machine.
-func NewPiped(w load.Worker) *Worker {
-	return New(func(context.Context) (Stream, error) {
-		localEnd, remoteEnd := net.Pipe()
-		// The caller receives the error in the reply.
-		go func() { _ = Serve(context.Background(), NewFramed(remoteEnd), w) }()
-		return NewFramed(localEnd), nil
-	})
-}
 
 // callOnce makes a call that has a single reply. If an error occurs, the returned reply is empty.
 func (w *Worker) callOnce(ctx context.Context, m message) (reply, error) {

@@ -84,3 +84,21 @@ func TestVersionsShowSkippedEvents(t *testing.T) {
 		}
 	}
 }
+
+// The event for a deletion names no write, so the deletion may be the load's own. It does not count
+// as another program's write. A value that the load did not write does.
+func TestDeletionsAreNotForeign(t *testing.T) {
+	space, err := keys.NewSpace("", 8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBoard(1, 1, 1)
+	s := NewSink(Config{Board: b, Watchers: []Watcher{{Keys: 1}}, Space: space, Values: keys.NewValues(32, 1)})
+	key := space.Append(nil, 0)
+	for i, want := range []uint64{0, 1} {
+		s.Receive(&store.Event{Type: store.WatchChange, Key: key, Value: []byte("other"), Version: int64(i), Revision: int64(i) + 5}, 1000)
+		if got := b.Summarize([]*Sink{s}); got.Untimed != uint64(i)+1 || got.Foreign != want {
+			t.Errorf("after an event of version %d: %d events are untimed and %d are foreign, want %d and %d", i, got.Untimed, got.Foreign, i+1, want)
+		}
+	}
+}

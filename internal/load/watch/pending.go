@@ -40,11 +40,11 @@ func (s *Sink) Resolve(now int64, handle func(seen EventReport, at int64)) {
 	if len(s.pending) == 0 {
 		return
 	}
-	answers := s.cfg.Board.RevisionWriters.Count()
-	if answers == s.resolvedCount && now-s.pending[0].arrival < s.cfg.MaxWait {
+	count := s.cfg.Board.RevisionWriters.Count()
+	if count == s.resolvedCount && now-s.pending[0].arrival < s.cfg.MaxWait {
 		return
 	}
-	s.resolvedCount = answers
+	s.resolvedCount = count
 	remaining := s.pending[:0]
 	for i := range s.pending {
 		p := &s.pending[i]

@@ -157,7 +157,7 @@ func (s *Sink) StartAt(watcher uint32, version, revision int64) {
 func (s *Sink) RecordRecreation() { s.total.Resubscribed++ }
 
 // RecordEnd adds one to the count of watchers that the store ended permanently, and stores the
-// reason for the first such end. The sink then no longer waits for this watcher's events.
+// reason for the first such end. CaughtUp then no longer waits for this watcher's events.
 func (s *Sink) RecordEnd(watcher uint32, why []byte) {
 	if s.total.Ended++; s.total.EndedText == "" {
 		s.total.EndedText = text.Line(string(why), text.MaxServerText)

@@ -38,7 +38,9 @@ func (s *Sink) Receive(ev *store.Event, at int64) (seen EventReport) {
 	if !own {
 		if !seen.Duplicate {
 			s.total.Untimed++
-			s.total.Foreign++
+			if ev.Version != 0 { // a deletion may be the load's own: its event names no write
+				s.total.Foreign++
+			}
 		}
 		seen.Phase, seen.Counts = measure.Measured, true
 		return seen

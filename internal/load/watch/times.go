@@ -32,13 +32,20 @@ const (
 	maxEntries = 1 << 20
 )
 
-// NewTimes returns a Times with space for at least the latest n writes of each phase, within
-// bounds. If n is 0, it has the maximum space.
-func NewTimes(n uint64) *Times {
+// entryCount returns the number of entries for the latest n writes of each phase, within bounds. It
+// is a power of 2. If n is 0, entryCount returns the maximum.
+func entryCount(n uint64) uint64 {
 	size := uint64(minEntries)
 	for size < maxEntries && (size < 2*n || n == 0) {
 		size *= 2
 	}
+	return size
+}
+
+// NewTimes returns a Times with space for at least the latest n writes of each phase, within
+// bounds. If n is 0, it has the maximum space.
+func NewTimes(n uint64) *Times {
+	size := entryCount(n)
 	return &Times{entries: make([]writeTimes, size), mask: size - 1}
 }
 

@@ -33,10 +33,10 @@ const window = 64 // number of versions that receivedBits covers
 // version is unknown.
 //
 // The track knows how many versions before the window are missing, but not which. As long as this
-// number is above 0, an event with a version before the window is classified as late and reduces
-// the number by one. After that, such an event is classified as a duplicate. For example, if
-// versions 1 to 4, 6 and 8 to 200 were received, version 5 is classified as late twice, and then as
-// a duplicate.
+// number is above 0, an event with a version before the window is classified as out of order and
+// reduces the number by one. After that, such an event is classified as a duplicate. For example,
+// if versions 1 to 4, 6 and 8 to 200 were received, version 5 is classified as out of order twice,
+// and then as a duplicate.
 func (t *track) receive(version, revision int64) arrivalOrder {
 	v := t.classify(version, revision)
 	if v != duplicate {
@@ -64,8 +64,8 @@ func (t *track) classify(version, revision int64) arrivalOrder {
 }
 
 // classifyRevision classifies an event that has no version. An event that is older than the latest
-// one is always classified as late, even if it is a duplicate, because the track does not remember
-// earlier events. Such events are rare.
+// one is always classified as out of order, even if it is a duplicate, because the track does not
+// remember earlier events. Such events are rare.
 func (t *track) classifyRevision(revision int64) arrivalOrder {
 	switch {
 	case revision > t.rev:
@@ -167,7 +167,7 @@ func (t *track) classifyEarlier(version int64) arrivalOrder {
 	return outOfOrder
 }
 
-// missingInWindow returns the number of missing versions that the field `seen` covers.
+// missingInWindow returns the number of missing versions that the field receivedBits covers.
 func (t *track) missingInWindow() uint32 {
 	known := ^uint64(0)
 	if n := t.lastVersion - t.firstVersion + 1; n < window {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/load/remote"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -15,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testing/agents"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -27,8 +27,8 @@ func TestRecordIsCompleteWithOneOrTwoWorkers(t *testing.T) {
 		return &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	}
 	all := map[string]load.Worker{
-		"one": local(), "piped": remote.NewPiped(local()),
-		"two": load.Workers{local(), local()}, "two piped": load.Workers{remote.NewPiped(local()), remote.NewPiped(local())},
+		"one": local(), "piped": agents.NewPiped(local()),
+		"two": load.Workers{local(), local()}, "two piped": load.Workers{agents.NewPiped(local()), agents.NewPiped(local())},
 	}
 	for _, name := range settle.Sample(t, 2, []string{"one", "piped", "two piped", "two"}) {
 		w := all[name]

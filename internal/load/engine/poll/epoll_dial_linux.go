@@ -69,6 +69,10 @@ func (p *epoll) takeDialed(ready []Ready) []Ready {
 		if d.err == nil {
 			c.fd, c.secured, c.hasTimestamps = d.fd, d.secured, enableTimestamps(d.fd)
 			d.err = p.control(unix.EPOLL_CTL_ADD, c.fd, unix.EPOLLIN, d.conn, c.gen)
+			if d.err != nil {
+				_ = unix.Close(c.fd)
+				c.fd, c.secured, c.hasTimestamps = -1, nil, false
+			}
 		}
 		ready = append(ready, Ready{Conn: d.conn, Reason: Dialed, Err: d.err})
 		if d.secured != nil && d.err == nil {

@@ -31,7 +31,11 @@ func takeFD(c net.Conn) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	return fd, unix.SetNonblock(fd, true)
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 // readFD reads from a socket into b, which must not be empty. It returns the same errors as

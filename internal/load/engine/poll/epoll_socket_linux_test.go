@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -105,5 +106,27 @@ func TestTakeFDRefusesAPipe(t *testing.T) {
 	c, _ := net.Pipe()
 	if fd, err := takeFD(c); err == nil || fd != -1 {
 		t.Errorf("the file descriptor is %d", fd)
+	}
+}
+
+// If a socket cannot be added to the epoll instance, the poller closes it and reports the error.
+func TestFailedRegistrationClosesTheSocket(t *testing.T) {
+	made, err := NewPoller(1, time.Now(), Dialer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Release()
+	p := made.(*epoll)
+	fd, err := unix.Open(t.TempDir(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // epoll refuses folders
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.dialed = []dialResult{{conn: 0, gen: p.conns[0].gen, fd: fd}}
+	ready := p.takeDialed(nil)
+	if len(ready) != 1 || ready[0].Err == nil {
+		t.Fatalf("the results are %+v, want one error", ready)
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != unix.EBADF || p.conns[0].fd != -1 {
+		t.Errorf("the descriptor of the connection is %d, and the state of the socket is %v; want -1 and %v", p.conns[0].fd, err, unix.EBADF)
 	}
 }

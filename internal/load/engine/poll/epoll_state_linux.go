@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// epoll is the Poller for Linux. It uses non-blocking sockets and level-triggered epoll. Waits use
-// the nanosecond timeout of epoll_pwait2. With a timerfd, each wake-up would need an additional
-// system call to set the timer and an additional event to read.
+// epoll implements Poller for Linux with non-blocking sockets and level-triggered epoll. A wait
+// ends at the nanosecond timeout of epoll_pwait2. With a timerfd, each wake-up would need one more
+// system call to set the timer and one more event to read.
 //
 // System calls bypass Go's scheduler. If the scheduler knew of them, its monitor thread would poll
 // every 20 µs, and would take the loop's processor away whenever the loop is in epoll_wait for more

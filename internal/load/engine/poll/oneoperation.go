@@ -50,7 +50,7 @@ func (d Dialer) RunOperation(ctx context.Context, endpoint string, codecs store.
 		}
 		return ev, newNoResponseError("%s closed the TLS connection without a response", endpoint)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return ev, newNoResponseError("%s accepted the connection but did not answer within %v", endpoint, d.Timeout)
+		return ev, newNoResponseError("%s accepted the connection but did not respond within %v", endpoint, d.Timeout)
 	}
 	return ev, fmt.Errorf("%s: %w", endpoint, err)
 }

@@ -24,8 +24,8 @@ type Dialer struct {
 	// MaxBuffered is the maximum number of bytes of incomplete replies that RunOperation buffers. 0
 	// means DefaultMaxBuffered.
 	MaxBuffered int
-	// Connect opens the connection for RunOperation. If it is nil, RunOperation connects directly.
-	// Pollers always connect directly because they need sockets.
+	// Connect opens the connections. If it is nil, the dialer connects directly. The poller for
+	// Linux needs connections with a socket. It opens some of the SingleUse connections directly.
 	Connect store.Dial
 }
 

@@ -24,10 +24,7 @@ type revisionWriter struct {
 // NewRevisionWriters returns a RevisionWriters with space for at least the latest n writes, within
 // bounds. If n is 0, it has the maximum space.
 func NewRevisionWriters(n uint64) *RevisionWriters {
-	size := uint64(minEntries)
-	for size < maxEntries && (size < 2*n || n == 0) {
-		size *= 2
-	}
+	size := entryCount(n)
 	return &RevisionWriters{entries: make([]revisionWriter, size), mask: size - 1}
 }
 
