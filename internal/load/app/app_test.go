@@ -33,3 +33,17 @@ func TestNumbersAreReadAsWritten(t *testing.T) {
 		t.Errorf("12a is read as %d", n)
 	}
 }
+
+// A UUID is read as it was written. Other text is rejected.
+func TestUUIDsAreReadAsWritten(t *testing.T) {
+	const name = "f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"
+	high, low := ParseUUID([]byte(name))
+	if got := string(AppendUUID([]byte("x"), high, low)); got != "x"+name {
+		t.Errorf("x%s is written as %s", name, got)
+	}
+	for _, wrong := range []string{"", "f0e1d2c3", name + "0", "F" + name[1:], "f0e1d2c30000-4a5b-8c7d-00ff1234abcd-", "f0e1d2c3-0000-4a5b-8c7d-00ff1234abc-"} {
+		if high, low := ParseUUID([]byte(wrong)); high != 0 || low != 0 {
+			t.Errorf("%q is read as a UUID with the halves %d and %d, want 0 and 0", wrong, high, low)
+		}
+	}
+}

@@ -67,8 +67,8 @@ func (f *finder) need(call int32) {
 
 // wait makes the call wait for a given call, and returns true. In two cases, it returns false
 // instead: if the given call is this call, or if the store's revisions show that the given call was
-// executed later. A given call can be a later one because versions repeat: if a key is removed and
-// created again, it can have the same version as before.
+// executed later. A caller can pass a later call, because versions repeat: a key that was removed
+// and created again can have the same version as before.
 func (f *finder) wait(call int32) bool {
 	other, own := f.plan.calls[call].Revision, f.plan.calls[f.current].Revision
 	if own > 0 && other > own || call == f.current {

@@ -116,20 +116,19 @@ func (l *limits) checkLength(first, last int64) error {
 // calls that can be in flight at the same time, or for the largest keys that are written
 // concurrently before the load.
 func (l *limits) checkInFlight(p *Plan, inFlight int) error {
-	if err := l.checkTotal(inFlight, "max-in-flight", "call"); err != nil {
+	if err := l.checkTotal(inFlight, "call"); err != nil {
 		return err
 	}
 	before := limits{path: l.path}
 	for i := range p.preloadCalls {
 		before.sizes[bits.Len(uint(p.preloadCalls[i].Parts[0].Value.Size+requestBytes))]++
 	}
-	return before.checkTotal(min(inFlight, maxPreloadWrites), "max-in-flight", "preloaded key")
+	return before.checkTotal(min(inFlight, maxPreloadWrites), "preloaded key")
 }
 
 // checkTotal returns an error if the largest calls need too much memory when `inFlight` calls are
-// in flight at once. `flag` is the name of the flag that sets `inFlight`, and `noun` is the noun
-// for a call in the error message.
-func (l *limits) checkTotal(inFlight int, flag, noun string) error {
+// in flight at once. `noun` is the noun for a call in the error message.
+func (l *limits) checkTotal(inFlight int, noun string) error {
 	const memory = scenario.MaxMemory
 	need, left, fits := 0.0, float64(inFlight), 0.0
 	for n := len(l.sizes) - 1; n >= 0 && left > 0; n-- {
@@ -140,8 +139,8 @@ func (l *limits) checkTotal(inFlight int, flag, noun string) error {
 	if need <= memory {
 		return nil
 	}
-	return fmt.Errorf("%s may have %s in flight at once, which need %.0f GiB of memory, but a load can need at most %d GiB; set a smaller --%s, such as %.0f",
-		l.path, text.Plural(uint64(float64(inFlight)-left), noun), math.Ceil(need/(1<<30)), int64(memory>>30), flag, max(fits, 1))
+	return fmt.Errorf("%s may have %s in flight at once, which need %.0f GiB of memory, but a load can need at most %d GiB; set a smaller --max-in-flight, such as %.0f",
+		l.path, text.Plural(uint64(float64(inFlight)-left), noun), math.Ceil(need/(1<<30)), int64(memory>>30), max(fits, 1))
 }
 
 // describe returns the words by which an error message refers to a call.

@@ -231,7 +231,7 @@ func (m *names) storeLease(lease int64, name []byte) {
 //     the version. For that read, the latest write whose response had arrived. For a write, the
 //     reads whose responses had arrived before the write was sent.
 //   - Calls that overlapped this call, but that the store executed before it according to guards
-//     and reads, even if they were sent later (see told.go).
+//     and reads, even if they were sent later (see versions.go).
 //
 // A call waits only for calls that the store executed earlier, so there are no cycles. If a
 // recording nevertheless leads to a cycle, the recorded store did not execute calls in one order.
@@ -325,7 +325,6 @@ type watchers struct {
 	startCalls     []int32          // by watcher: the number of the call that starts it
 	recordedEvents []uint64         // by watcher: number of events that it received in the recording
 	replayedEvents []uint64         // by watcher: number of events that it has received in the replay
-	endedCount     uint64           // number of watchers that the store has ended in the replay
 
 	total, received uint64 // sums of recordedEvents and of replayedEvents
 	// lastReceived is the value of `received` at the last call of ExpectsMore. waitEnd is the time

@@ -181,12 +181,9 @@ func (s *source) HandleWatchEvent(ev *store.Event) {
 	if int(ev.Watcher) >= len(w.replayedEvents) {
 		return
 	}
-	switch ev.Type {
-	case store.WatchChange:
+	if ev.Type == store.WatchChange {
 		w.replayedEvents[ev.Watcher]++
 		w.received++
-	case store.WatchEnded:
-		w.endedCount++
 	}
 }
 

@@ -47,11 +47,11 @@ func Names(all []Application) (names []string) {
 	return names
 }
 
-// WindowChecker is an optional interface for applications whose settings need a minimum duration of
-// the measurement window.
+// WindowChecker is an optional interface for applications whose settings limit the duration of the
+// measurement window.
 type WindowChecker interface {
-	// CheckWindow checks whether a window of the given length is long enough for the settings,
-	// which are valid. way is an index into Ways. The results are like those of Check.
+	// CheckWindow checks whether the settings, which are valid, permit a window of the given length.
+	// way is an index into Ways. The results are like those of Check.
 	CheckWindow(s Settings, way int, length time.Duration) (parameter, why string)
 }
 

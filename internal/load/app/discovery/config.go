@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -123,6 +124,28 @@ func (c *config) check() (parameter, why string) {
 		return healthKey, fmt.Sprintf("with an <instance-churn> of %s, the %d instances live for less than %v on average, which is too short for health changes; reduce <instance-churn>, add instances, or set <health-changes> to 0", text.FormatNumber(c.churn), c.initial(), minMeanLifetime)
 	}
 	return "", ""
+}
+
+// maxNumbersPerService is the number of instances of a service that have different keys, because
+// the number of an instance has app.Digits digits.
+const maxNumbersPerService = 1_000_000
+
+// checkWindow checks whether each instance of a load of the given length has its own key.
+func (c *config) checkWindow(length time.Duration) (parameter, why string) {
+	if n := c.instancesOfService(length); n > maxNumbersPerService {
+		return churnKey, fmt.Sprintf("in a <duration> of %v, an <instance-churn> of %s gives each service %d instances, but a service can have at most %d, whose numbers have %d digits; reduce <instance-churn> or the <duration>, or use more <services>",
+			length, text.FormatNumber(c.churn), n, maxNumbersPerService, app.Digits)
+	}
+	return "", ""
+}
+
+// addedCount returns the number of instances that are added in a load of the given length.
+func (c *config) addedCount(length time.Duration) int { return int(c.churn * length.Seconds()) }
+
+// instancesOfService returns the number of instances that each service has in a load of the given
+// length, including removed ones. The added instances are spread evenly over the services.
+func (c *config) instancesOfService(length time.Duration) int {
+	return c.instances + (c.addedCount(length)+c.services-1)/c.services
 }
 
 func (c *config) phrase() string {

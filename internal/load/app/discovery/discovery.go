@@ -9,6 +9,7 @@ package discovery
 import (
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
@@ -54,6 +55,13 @@ func (a Application) Definition() application.Definition {
 func (a Application) Check(s application.Settings) (parameter, why string) {
 	c := newConfig(a.Catalog, s, 0)
 	return c.check()
+}
+
+// CheckWindow implements application.WindowChecker. The window must not be so long that the
+// instances of a service run out of numbers.
+func (a Application) CheckWindow(s application.Settings, _ int, length time.Duration) (parameter, why string) {
+	c := newConfig(a.Catalog, s, 0)
+	return c.checkWindow(length)
 }
 
 // Profile implements application.Application.

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,20 @@ func TestScheduleMatchesTheProfile(t *testing.T) {
 					t.Errorf("%v: %d calls %q in %v, want %.0f", changes, n, name, length, w)
 				}
 			}
+		}
+	}
+}
+
+// A window in which a service needs more than a million instance numbers is refused, because the
+// keys of its instances would no longer differ.
+func TestWindowsHaveEnoughInstanceNumbers(t *testing.T) {
+	for _, a := range []Application{membership, catalog} {
+		s := settings(a, map[string]float64{servicesKey: 1, usesKey: 1, instancesKey: 100, churnKey: 1000, healthKey: 0})
+		if key, why := a.CheckWindow(s, 0, 1000*time.Second); key != churnKey || !strings.Contains(why, "each service 1000100 instances") {
+			t.Errorf("catalog %v: CheckWindow returned the key %s and the reason %q, want %s and the number of instances", a.Catalog, key, why, churnKey)
+		}
+		if _, why := a.CheckWindow(s, 0, 999*time.Second); why != "" {
+			t.Errorf("catalog %v: CheckWindow refused a window that needs 999,100 instance numbers: %s", a.Catalog, why)
 		}
 	}
 }

@@ -33,8 +33,8 @@ type lifetime struct{ added, removed, busyUntil time.Duration }
 // newSchedule returns the schedule of a load, which depends only on the configuration, the prefix
 // and the length.
 func newSchedule(c config, prefix string, length time.Duration) *schedule {
-	addedCount := int(c.churn * length.Seconds())
-	s := &schedule{numbering: newNumbering(c, prefix, addedCount)}
+	addedCount := c.addedCount(length)
+	s := &schedule{numbering: newNumbering(c, prefix, length)}
 	stream := uint64(0x6d62)
 	if c.catalog {
 		stream = 0x6361

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
@@ -96,7 +97,7 @@ func (s *Script) shortenSessions(granted int64) {
 func (s *source) storeLease(c int, ev *store.Event) {
 	s.leases[c] = ev.Count
 	if s.way.Recipe == SessionRace {
-		s.leases[c], s.leases[s.CandidateCount()+c] = splitSession(ev.Value)
+		s.leases[c], s.leases[s.CandidateCount()+c] = app.ParseUUID(ev.Value)
 	}
 }
 

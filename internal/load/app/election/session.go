@@ -2,6 +2,7 @@ package election
 
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
@@ -13,54 +14,13 @@ import (
 // session holds the lock, or the lock-delay after the end of a session has not passed yet.
 type sessionRace struct{}
 
-// hexadecimal holds the digits for a session's name.
-const hexadecimal = "0123456789abcdef"
-
-// splitSession returns the two halves of a session's name, which is a UUID, as numbers. It returns
-// 0, 0 if name is not a UUID.
-func splitSession(name []byte) (high, low int64) {
-	var halves [2]uint64
-	n := 0
-	for _, d := range name {
-		digit := uint64(0)
-		switch {
-		case d >= '0' && d <= '9':
-			digit = uint64(d - '0')
-		case d >= 'a' && d <= 'f':
-			digit = uint64(d-'a') + 10
-		case d == '-':
-			continue
-		default:
-			return 0, 0
-		}
-		if n >= 32 {
-			return 0, 0
-		}
-		halves[n/16] = halves[n/16]<<4 | digit
-		n++
-	}
-	if n != 32 {
-		return 0, 0
-	}
-	return int64(halves[0]), int64(halves[1]) // #nosec G115 -- all bits are kept
-}
-
 // sessionName returns the name of a candidate's session, or nil if leases have no names. The result
 // is valid until the next call.
 func (s *source) sessionName(c int) []byte {
 	if s.way.Recipe != SessionRace {
 		return nil
 	}
-	s.id = s.id[:0]
-	for half, n := range [2]int64{s.leases[c], s.leases[s.CandidateCount()+c]} {
-		for digit := range 16 {
-			switch 16*half + digit {
-			case 8, 12, 16, 20:
-				s.id = append(s.id, '-')
-			}
-			s.id = append(s.id, hexadecimal[uint64(n)>>(60-4*digit)&0xf]) // #nosec G115 -- all bits are kept
-		}
-	}
+	s.id = app.AppendUUID(s.id[:0], s.leases[c], s.leases[s.CandidateCount()+c])
 	return s.id
 }
 

@@ -38,8 +38,8 @@ type Script struct {
 
 	now       int64 // nanoseconds since the window opened
 	newLeader int   // the candidate that the current response made leader, or none
-	// The leader whom the candidate `newLeader` replaced, if that leader had certainly not ceased
-	// to be leader; otherwise none.
+	// The leader that `newLeader` replaced, if that leader was certainly still leader; otherwise
+	// none.
 	replacedLeader     int
 	newLeaderCallDue   int64  // when the call to which the current response belongs was due
 	leaderWaitEnd      int64  // when the wait for the last handovers ends; 0: the wait has not begun

@@ -117,7 +117,7 @@ func (c *chronicle) recordGrant(index int, ev *store.Event, o *history.Op) {
 	s, r := c.script, &c.candidates[index]
 	lease := ev.Count
 	if s.way.Recipe == SessionRace {
-		lease, _ = splitSession(ev.Value)
+		lease, _ = app.ParseUUID(ev.Value)
 	}
 	if o.Outcome != kv.OK || lease == 0 || lease != s.leases[index] {
 		return

@@ -2,6 +2,7 @@ package election
 
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -42,7 +43,7 @@ func (lockRecorder) record(c *chronicle, index int, call Call, ev *store.Event, 
 	if call != Look || o.Outcome != kv.OK {
 		return
 	}
-	if high, low := splitSession(ev.PreviousValue); len(ev.PreviousValue) > 0 && high == r.lease.ID && low == c.script.leases[len(c.candidates)+index] {
+	if high, low := app.ParseUUID(ev.PreviousValue); len(ev.PreviousValue) > 0 && high == r.lease.ID && low == c.script.leases[len(c.candidates)+index] {
 		c.recordHold(index, ev.PreviousRevision, o)
 		return
 	}

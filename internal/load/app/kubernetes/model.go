@@ -76,7 +76,7 @@ func (c *chronicle) OperationEnded(done *engine.Completion) {
 		// An earlier load on the same store may have written the entry with a lease. That lease can
 		// expire during this load, before this load writes the entry.
 		c.entryExpiryRecorded = true
-		c.recordPossibleExpiry(uint64(e.Object), o)
+		app.RecordPossibleDelete(c.recorder, uint64(e.Object), o.Session, o.Invoked, o.Done)
 	}
 	o.Revision = max(ev.StoreRevision, 0)
 	switch {
@@ -121,15 +121,8 @@ func (c *chronicle) recordWrite(n uint64, e Entry, expected int64, ev *store.Eve
 	}
 	c.recorder.Add(o)
 	if expires := e.Call == UpdateMasterLease || c.script.eventsExpire && e.Call == CreateEvent; expires && (o.Acknowledged() || o.Indefinite()) {
-		c.recordPossibleExpiry(o.Key, o)
+		app.RecordPossibleDelete(c.recorder, o.Key, o.Session, o.Invoked, o.Done)
 	}
-}
-
-// recordPossibleExpiry records that a key may be deleted at any time after an operation was
-// invoked, because the key's lease may expire. The record is a delete that may have been executed.
-func (c *chronicle) recordPossibleExpiry(key uint64, o *history.Op) {
-	end := history.PossibleDelete(key, o.Session, o.Invoked, o.Done)
-	c.recorder.Add(&end)
 }
 
 // setFailedCompare completes o with the version that the transaction read because its comparison

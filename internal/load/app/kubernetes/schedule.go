@@ -1,10 +1,10 @@
 package kubernetes
 
 import (
-	"cmp"
 	"math/rand/v2"
-	"slices"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
 // Entry is a call in the schedule.
@@ -26,29 +26,20 @@ type Schedule struct {
 // NewSchedule returns the calls that become due in a load of the given length. The schedule depends
 // only on the configuration and the length.
 func NewSchedule(c Config, length time.Duration) *Schedule {
-	m := scheduleBuilder{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x6b38)), counted: countedPaths()}
+	m := scheduleBuilder{Config: c, timeline: app.Timeline[Entry]{Length: length}, random: rand.New(rand.NewPCG(c.Seed, 0x6b38)), counted: countedPaths()}
 	m.numberObjects()
 	m.addRepeated()
 	m.addLists()
 	m.addChurn()
-	slices.SortStableFunc(m.entries, func(a, b due) int { return cmp.Compare(a.at, b.at) })
 	return m.schedule()
-}
-
-// due is an entry with its due time. If the entry creates an event, the event gets its number
-// later.
-type due struct {
-	at time.Duration
-	Entry
 }
 
 type scheduleBuilder struct {
 	Config
-	length  time.Duration
-	random  *rand.Rand
-	objects Objects
-	counted []string
-	entries []due
+	timeline app.Timeline[Entry] // entries that create events get their numbers later
+	random   *rand.Rand
+	objects  Objects
+	counted  []string
 	// Number of pods that exist at the start and whose creation began less than maxStepsDuration
 	// before the load.
 	youngPods int
@@ -61,7 +52,7 @@ func (m *scheduleBuilder) numberObjects() {
 		Nodes: m.Nodes, Leases: m.Nodes + electedComponents + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), MasterLeases: 1, Pods: m.pods(),
 	}
 	m.youngPods = min(int(m.Churn*maxStepsDuration.Seconds()), m.pods())
-	m.newPods = int(m.Churn * m.length.Seconds())
+	m.newPods = int(m.Churn * m.timeline.Length.Seconds())
 	at := uint32(0)
 	for r := range NumResources {
 		m.objects.First[r], m.objects.Before[r] = at, uint32(counts[r])
@@ -75,15 +66,13 @@ func (m *scheduleBuilder) numberObjects() {
 
 // add adds a call if it becomes due during the load.
 func (m *scheduleBuilder) add(at time.Duration, call Call, object uint32) {
-	if at >= 0 && at < m.length {
-		m.entries = append(m.entries, due{at, Entry{call, object}})
-	}
+	m.timeline.Add(at, Entry{call, object})
 }
 
 // addPeriodic adds a call once per period. The first call is due at a random time in the first
 // period.
 func (m *scheduleBuilder) addPeriodic(period time.Duration, call Call, object uint32) {
-	for at := time.Duration(m.random.Int64N(int64(period))); at < m.length; at += period {
+	for at := time.Duration(m.random.Int64N(int64(period))); at < m.timeline.Length; at += period {
 		m.add(at, call, object)
 	}
 }
@@ -100,7 +89,7 @@ func (m *scheduleBuilder) addRepeated() {
 	}
 	m.addPeriodic(identityRenewal, UpdateLease, first[Leases]+uint32(m.Nodes)+electedComponents)
 	m.addPeriodic(m.listInterval(), ListKeys, 0)
-	for at := time.Duration(m.random.Int64N(int64(masterRenewal))); at < m.length; at += masterRenewal {
+	for at := time.Duration(m.random.Int64N(int64(masterRenewal))); at < m.timeline.Length; at += masterRenewal {
 		for i, call := range masterCalls {
 			m.add(at+time.Duration(i)*5*time.Millisecond, call, first[MasterLeases])
 		}
@@ -111,7 +100,7 @@ func (m *scheduleBuilder) addRepeated() {
 	m.addPeriodic(readinessInterval, Health, 0)
 	m.addPeriodic(livenessInterval, Health, 0)
 	m.addPeriodic(statusInterval, Status, 0)
-	for at := m.compactInterval(); at < m.length; at += m.compactInterval() {
+	for at := m.compactInterval(); at < m.timeline.Length; at += m.compactInterval() {
 		m.add(at, MarkCompaction, 0)
 		// The first MarkCompaction reads the revision up to which the first Compact compacts.
 		if at > m.compactInterval() && !m.Uncompacted {
@@ -127,7 +116,7 @@ func (m *scheduleBuilder) addLists() {
 	// All pages of a listing are read within half of the listing's interval, so that no page
 	// overlaps with the next listing.
 	between := min(pageDelay, m.listInterval()/time.Duration(2*n))
-	for at := time.Duration(m.random.Int64N(int64(m.listInterval()))); at < m.length; at += m.listInterval() {
+	for at := time.Duration(m.random.Int64N(int64(m.listInterval()))); at < m.timeline.Length; at += m.listInterval() {
 		for page := range n {
 			m.add(at+time.Duration(page)*between, ListPods, uint32(page))
 		}
@@ -167,20 +156,21 @@ func (m *scheduleBuilder) addLife(life []step, from time.Duration, pod uint32) {
 // schedule returns the finished schedule. It numbers the events. If the current lease is too old or
 // already has the maximum number of events, it adds the grant of a new lease before the next event.
 func (m *scheduleBuilder) schedule() *Schedule {
-	s := &Schedule{Objects: m.objects, Counted: m.counted, Due: make([]int64, 0, len(m.entries)), Entries: make([]Entry, 0, len(m.entries))}
-	granted, with := -leaseReuse, leaseObjects
+	due, entries := m.timeline.Sorted()
+	s := &Schedule{Objects: m.objects, Counted: m.counted, Due: make([]int64, 0, len(due)), Entries: make([]Entry, 0, len(due))}
+	granted, with := -int64(leaseReuse), leaseObjects
 	event := s.First[NumResources]
-	for _, d := range m.entries {
-		if d.Call == CreateEvent {
-			if with == leaseObjects || d.at-granted >= leaseReuse {
-				s.Due, s.Entries = append(s.Due, int64(d.at)), append(s.Entries, Entry{Call: GrantLease})
-				granted, with = d.at, 0
+	for i, e := range entries {
+		if e.Call == CreateEvent {
+			if with == leaseObjects || due[i]-granted >= int64(leaseReuse) {
+				s.Due, s.Entries = append(s.Due, due[i]), append(s.Entries, Entry{Call: GrantLease})
+				granted, with = due[i], 0
 			}
 			with++
-			d.Object = event
+			e.Object = event
 			event++
 		}
-		s.Due, s.Entries = append(s.Due, int64(d.at)), append(s.Entries, d.Entry)
+		s.Due, s.Entries = append(s.Due, due[i]), append(s.Entries, e)
 	}
 	s.First[NumResources] = event
 	return s

@@ -3,6 +3,8 @@ package patroni
 import (
 	"bytes"
 	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
 // Key identifies one of a cluster's keys. The keys of the members come last, one for each member.
@@ -23,11 +25,8 @@ var fixedKeys = [FirstMember]string{"initialize", "config", "leader", "status", 
 // MemberPath is the part of a member's key between the cluster's scope and the member's name.
 const MemberPath = "members/"
 
-const (
-	scopeDigits = 6
-	// keySize is the approximate size of a key without the prefix, in bytes.
-	keySize = 3 + scopeDigits + 1 + len(MemberPath) + 3 + scopeDigits + 2
-)
+// keySize is the approximate size of a key without the prefix, in bytes.
+const keySize = 3 + app.Digits + 1 + len(MemberPath) + 3 + app.Digits + 2
 
 // KeysPerCluster returns the number of keys in a cluster.
 func (c *Config) KeysPerCluster() int { return int(FirstMember) + c.Members }
@@ -41,20 +40,13 @@ func MemberKey(member int) Key { return FirstMember + Key(member) }
 // AppendScope appends a cluster's scope, which is the common prefix of the cluster's keys, such as
 // "/service/pg-000007/".
 func AppendScope(b, prefix []byte, cluster int) []byte {
-	return append(appendNumber(append(append(b, prefix...), "pg-"...), cluster), '/')
+	return append(app.AppendNumber(append(append(b, prefix...), "pg-"...), uint32(cluster)), '/')
 }
 
 // AppendName appends the name of a member, such as "pg-000007-1".
 func AppendName(b []byte, cluster, member int) []byte {
-	b = append(appendNumber(append(b, "pg-"...), cluster), '-')
+	b = append(app.AppendNumber(append(b, "pg-"...), uint32(cluster)), '-')
 	return strconv.AppendInt(b, int64(member), 10)
-}
-
-func appendNumber(b []byte, n int) []byte {
-	for d := 100_000; d > 1 && n < d; d /= 10 {
-		b = append(b, '0')
-	}
-	return strconv.AppendInt(b, int64(n), 10)
 }
 
 // AppendKey appends one of a cluster's keys.
@@ -70,14 +62,14 @@ func AppendKey(b, prefix []byte, cluster int, k Key) []byte {
 // false for other keys.
 func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 	rest, ok := bytes.CutPrefix(key, prefix)
-	if !ok || len(rest) < 3+scopeDigits+1 || string(rest[:3]) != "pg-" || rest[3+scopeDigits] != '/' {
+	if !ok || len(rest) < 3+app.Digits+1 || string(rest[:3]) != "pg-" || rest[3+app.Digits] != '/' {
 		return 0, false
 	}
-	cluster, ok := number(rest[3 : 3+scopeDigits])
+	cluster, ok := number(rest[3 : 3+app.Digits])
 	if !ok || cluster >= c.Clusters {
 		return 0, false
 	}
-	rest = rest[3+scopeDigits+1:]
+	rest = rest[3+app.Digits+1:]
 	first := cluster * c.KeysPerCluster()
 	if name, ok := bytes.CutPrefix(rest, []byte(MemberPath)); ok {
 		nameCluster, member, ok := ParseMemberName(name)
@@ -100,7 +92,7 @@ func ParseKey(name []byte) (Key, bool) {
 
 // ParseMemberName returns the cluster and the member in a name that AppendName created.
 func ParseMemberName(name []byte) (cluster, member int, ok bool) {
-	const head = 3 + scopeDigits
+	const head = 3 + app.Digits
 	if len(name) < head+2 || string(name[:3]) != "pg-" || name[head] != '-' {
 		return 0, 0, false
 	}

@@ -1,11 +1,10 @@
 package patroni
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
@@ -126,47 +125,17 @@ func (w *locks) save() []int64 {
 func (w *locks) restore(before []int64) {
 	for i := range w.sessions {
 		if len(before) >= 2*i+2 && (before[2*i] != 0 || before[2*i+1] != 0) {
-			w.sessions[i], w.hasSession[i] = encodeUUID([2]int64{before[2*i], before[2*i+1]}), true
+			app.AppendUUID(w.sessions[i][:0], before[2*i], before[2*i+1])
+			w.hasSession[i] = true
 		}
 	}
 }
 
-// uuidEnds holds the positions at which the parts of a UUID end.
-var uuidEnds = [...]int{8, 13, 18, 23, 36}
-
-// numbers returns the two halves of a UUID as numbers. It returns zeros if the name is not a UUID.
+// numbers returns the two halves of a session's name as numbers. It returns zeros if the name is not
+// a UUID.
 func (s *sessionName) numbers() (n [2]int64) {
-	var b [16]byte
-	digits := make([]byte, 0, 32)
-	from := 0
-	for _, end := range uuidEnds {
-		if end < len(s) && s[end] != '-' {
-			return n
-		}
-		digits = append(digits, s[from:end]...)
-		from = end + 1
-	}
-	if _, err := hex.Decode(b[:], digits); err != nil {
-		return n
-	}
-	return [2]int64{int64(binary.BigEndian.Uint64(b[:8])), int64(binary.BigEndian.Uint64(b[8:]))} // #nosec G115 -- all bits are kept
-}
-
-// encodeUUID returns the UUID with the given halves.
-func encodeUUID(n [2]int64) (s sessionName) {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(n[0])) // #nosec G115 -- all bits are kept
-	binary.BigEndian.PutUint64(b[8:], uint64(n[1])) // #nosec G115 -- all bits are kept
-	digits := hex.AppendEncode(nil, b[:])
-	from, at := 0, 0
-	for _, end := range uuidEnds {
-		at += copy(s[from:end], digits[at:])
-		if end < len(s) {
-			s[end] = '-'
-		}
-		from = end + 1
-	}
-	return s
+	n[0], n[1] = app.ParseUUID(s[:])
+	return n
 }
 
 // addWatchers implements way. Each replica has a blocking query for the leader's key, on its own

@@ -6,6 +6,7 @@ package patroni
 import (
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
@@ -58,6 +59,16 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 		return failoversKey, "<failovers> needs another member in each cluster that can take over; set <members-per-cluster> to 2 or more"
 	}
 	return "", ""
+}
+
+// CheckWindow implements application.WindowChecker. The window must be long enough to contain the
+// failovers.
+func (Application) CheckWindow(s application.Settings, way int, length time.Duration) (parameter, why string) {
+	c := NewConfig(s, 0, Way(way))
+	if c.LeaderFailures == 0 || c.LeaderDeath(length) > 0 {
+		return "", ""
+	}
+	return failoversKey, fmt.Sprintf("<failovers> needs a <duration> above %v, so that the lease of a dead leader expires in the window; the <duration> is %v", c.minWindow(), length)
 }
 
 // Profile implements application.Application. The mean rates do not include failovers.

@@ -3,6 +3,7 @@ package patroni
 import (
 	"bytes"
 	"math"
+	"strings"
 	"testing"
 	"testing/quick"
 	"time"
@@ -83,6 +84,25 @@ func TestFailovers(t *testing.T) {
 	c := config(3, 3)
 	if c.LeaderFailures = 3; c.LeaderDeath(40*time.Second) != 0 {
 		t.Error("leaders die in a load that ends before their leases expire")
+	}
+}
+
+// A window that is too short for the failovers is refused, with the length that it must exceed. A
+// window of any length is accepted if no leader dies.
+func TestWindowContainsTheFailovers(t *testing.T) {
+	d := Application{}.Definition()
+	s := d.Defaults()
+	for way, bound := range []time.Duration{Leases: 51800 * time.Millisecond, Locks: 51800 * time.Millisecond, Nodes: 63800 * time.Millisecond} {
+		s[failoversKey] = 100
+		key, short := (Application{}).CheckWindow(s, way, bound)
+		_, fine := (Application{}).CheckWindow(s, way, bound+time.Millisecond)
+		if want := "a <duration> above " + bound.String() + ","; key != failoversKey || !strings.Contains(short, want) || fine != "" {
+			t.Errorf("way %d: CheckWindow returned the key %s, %q for a window of %v and %q for a longer window, want %q and nothing", way, key, short, bound, fine, want)
+		}
+		s[failoversKey] = 0
+		if _, why := (Application{}).CheckWindow(s, way, time.Second); why != "" {
+			t.Errorf("way %d: without failovers, CheckWindow returned %q, want nothing", way, why)
+		}
 	}
 }
 

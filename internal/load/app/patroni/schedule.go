@@ -1,10 +1,10 @@
 package patroni
 
 import (
-	"cmp"
 	"math/rand/v2"
-	"slices"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
 // Entry is a scheduled call.
@@ -42,22 +42,16 @@ const promotionDelay = 1800 * time.Millisecond
 // session's end. ZooKeeper looks for expired sessions at each tick, which is 2 s by default.
 const sessionExpiryInterval = 2 * time.Second
 
-type due struct {
-	at time.Duration
-	Entry
-}
-
 type scheduleBuilder struct {
 	Config
-	length  time.Duration
-	random  *rand.Rand
-	entries []due
+	app.Timeline[Entry]
+	random *rand.Rand
 }
 
 // NewSchedule returns the schedule of a load, which depends only on the configuration and the
 // length.
 func NewSchedule(c Config, length time.Duration) *Schedule {
-	m := scheduleBuilder{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x7067))}
+	m := scheduleBuilder{Config: c, Timeline: app.Timeline[Entry]{Length: length}, random: rand.New(rand.NewPCG(c.Seed, 0x7067))}
 	dies := c.LeaderDeath(length)
 	for cluster := range c.Clusters {
 		phase := time.Duration(m.random.Int64N(int64(c.LoopWait)))
@@ -68,32 +62,31 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 		m.addStart(uint32(cluster), phase)
 		m.addLoops(uint32(cluster), phase, length)
 	}
-	slices.SortStableFunc(m.entries, func(a, b due) int { return cmp.Compare(a.at, b.at) })
-	s := &Schedule{Due: make([]int64, len(m.entries)), Entries: make([]Entry, len(m.entries))}
-	for i, d := range m.entries {
-		s.Due[i], s.Entries[i] = int64(d.at), d.Entry
-	}
+	s := &Schedule{}
+	s.Due, s.Entries = m.Sorted()
 	return s
+}
+
+// minWindow returns the length that a window in which leaders die must exceed. A leader that dies
+// has made at least one loop. After the last lease has expired and a member has been promoted, the
+// window must continue for at least one more loop.
+func (c *Config) minWindow() time.Duration {
+	least := c.TTL + 2*c.LoopWait + promotionDelay
+	if c.Way == Nodes { // a ping is the last sign of life, and sessions expire only at ticks
+		least += c.LoopWait + sessionExpiryInterval
+	}
+	return least
 }
 
 // LeaderDeath returns the time at which the leaders die in a load of the given length. After this
 // time, the load continues until the last lease has expired, and for at least one more loop.
 // LeaderDeath returns 0 if no leader dies or the load is too short.
 func (c *Config) LeaderDeath(length time.Duration) time.Duration {
-	rest := length - c.TTL - c.LoopWait - promotionDelay
-	if c.Way == Nodes { // a ping is the last sign of life, and sessions expire only at ticks
-		rest -= c.LoopWait + sessionExpiryInterval
-	}
-	if c.LeaderFailures == 0 || rest <= c.LoopWait {
+	rest := length - c.minWindow()
+	if c.LeaderFailures == 0 || rest <= 0 {
 		return 0
 	}
-	return max(rest/3, c.LoopWait)
-}
-
-func (m *scheduleBuilder) add(at time.Duration, e Entry) {
-	if at >= 0 && at < m.length {
-		m.entries = append(m.entries, due{at, e})
-	}
+	return max((rest+c.LoopWait)/3, c.LoopWait)
 }
 
 // addLoops adds the loops of a cluster that start at or after `from` and before `to`.
@@ -127,7 +120,7 @@ func (m *scheduleBuilder) addSeparateLoops(e Entry, expiry time.Duration, loop f
 			loop(e, at, true)
 			at += m.LoopWait
 		}
-		for ; at < m.length; at += m.LoopWait {
+		for ; at < m.Length; at += m.LoopWait {
 			loop(e, at, written)
 		}
 	}

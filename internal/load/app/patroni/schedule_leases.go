@@ -34,7 +34,7 @@ const reportInterval = 50 * time.Millisecond
 func (m *scheduleBuilder) addLeaseLoops(e Entry, at time.Duration, members int, written bool) {
 	add := func(at time.Duration, call Call, caller int) {
 		e.Call, e.Caller = call, uint8(caller)
-		m.add(at, e)
+		m.Add(at, e)
 	}
 	add(at, RenewLeader, 0)
 	if written {
@@ -60,16 +60,16 @@ func (m *scheduleBuilder) addLeaseFailover(cluster uint32, lastLoop, expiry time
 	// In these loops, no change wakes the replicas.
 	for at := lastLoop + m.LoopWait; at < expiry; at += m.LoopWait {
 		for caller := range remaining {
-			m.add(at+idleLoopDelay+m.randomBelow(maxRandomDelay), Entry{Call: RenewReplica, Caller: uint8(caller + 1), Cluster: cluster})
+			m.Add(at+idleLoopDelay+m.randomBelow(maxRandomDelay), Entry{Call: RenewReplica, Caller: uint8(caller + 1), Cluster: cluster})
 		}
 	}
 	e := Entry{Cluster: cluster, AfterFailover: true}
 	for caller := range remaining {
 		e.Caller, e.CallerFixed = uint8(caller+1), true
 		e.Call = RenewReplica
-		m.add(expiry, e)
+		m.Add(expiry, e)
 		e.Call = Race
-		m.add(expiry+raceDelay, e)
+		m.Add(expiry+raceDelay, e)
 	}
 	e.CallerFixed, e.Caller = false, 0
 	m.addSpaced(expiry+winnerPutDelay, e, PutMember)
@@ -84,7 +84,7 @@ func (m *scheduleBuilder) addLeaseFailover(cluster uint32, lastLoop, expiry time
 		m.addSpaced(reported+wakeDelay+m.randomBelow(maxRandomDelay), e, RenewReplica, PutMember)
 	}
 	m.addLeaseLoops(e, promoted, remaining, true)
-	for at := promoted + m.LoopWait; at < m.length; at += m.LoopWait {
+	for at := promoted + m.LoopWait; at < m.Length; at += m.LoopWait {
 		m.addLeaseLoops(e, at, remaining, m.hasWrites(cluster))
 	}
 }
@@ -92,7 +92,7 @@ func (m *scheduleBuilder) addLeaseFailover(cluster uint32, lastLoop, expiry time
 // addSpaced adds consecutive calls at intervals of reportInterval.
 func (m *scheduleBuilder) addSpaced(at time.Duration, e Entry, calls ...Call) {
 	for _, e.Call = range calls {
-		m.add(at, e)
+		m.Add(at, e)
 		at += reportInterval
 	}
 }

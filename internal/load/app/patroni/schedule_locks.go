@@ -25,7 +25,7 @@ func (c *Config) QueryWait() time.Duration {
 func (m *scheduleBuilder) addSteps(at time.Duration, e Entry, calls ...Call) {
 	for _, call := range calls {
 		e.Call = call
-		m.add(at, e)
+		m.Add(at, e)
 		at += lockCallInterval
 	}
 }

@@ -29,10 +29,10 @@ func (m *scheduleBuilder) addJoins(cluster uint32, at time.Duration) {
 	e := Entry{Cluster: cluster, CallerFixed: true}
 	for caller := range m.Members {
 		e.Caller, e.Call = uint8(caller), Join
-		m.add(at, e)
+		m.Add(at, e)
 	}
 	e.Caller, e.Call = 0, Lead
-	m.add(at, e)
+	m.Add(at, e)
 }
 
 // addReads adds the calls with which a member reads its cluster, and returns the time at which they
@@ -41,7 +41,7 @@ func (m *scheduleBuilder) addJoins(cluster uint32, at time.Duration) {
 func (m *scheduleBuilder) addReads(at time.Duration, e Entry, leader, history bool) time.Duration {
 	add := func(call Call, k Key) {
 		e.Call, e.Key = call, k
-		m.add(at, e)
+		m.Add(at, e)
 		at += nodeCallInterval
 	}
 	add(ListKeys, Initialize)
@@ -80,11 +80,11 @@ func (m *scheduleBuilder) addNodeLoop(e Entry, at time.Duration, written bool) {
 	if written {
 		if leads {
 			e.Call = PutStatus
-			m.add(at, e)
+			m.Add(at, e)
 			at += nodeCallInterval
 		}
 		e.Call = PutMember
-		m.add(at, e)
+		m.Add(at, e)
 	}
 	n, every := m.pings()
 	m.addPings(e, at, n, every)
@@ -97,7 +97,7 @@ func (m *scheduleBuilder) addPings(e Entry, at time.Duration, n int, interval ti
 	}
 	for ; n > 0; n-- {
 		at += interval
-		m.add(at, e)
+		m.Add(at, e)
 	}
 }
 
@@ -127,7 +127,7 @@ func (m *scheduleBuilder) addNodeFailover(cluster uint32, lastLoop, expiry time.
 		e.Caller, e.CallerFixed = uint8(caller+1), true
 		raceTime = m.addReads(expiry, e, false, false) + nodeStateQueryTime
 		e.Call = Race
-		m.add(raceTime, e)
+		m.Add(raceTime, e)
 	}
 	e.CallerFixed = false
 	n, every := m.pings()
@@ -136,7 +136,7 @@ func (m *scheduleBuilder) addNodeFailover(cluster uint32, lastLoop, expiry time.
 		at := m.addReads(raceTime+nodeCallInterval, e, true, false)
 		if caller == 0 {
 			e.Call = PutMember
-			m.add(at, e)
+			m.Add(at, e)
 			m.addPings(e, at, int((expiry+promotionDelay-at)/every), every)
 			continue
 		}
@@ -146,7 +146,7 @@ func (m *scheduleBuilder) addNodeFailover(cluster uint32, lastLoop, expiry time.
 	promoted := expiry + promotionDelay
 	at := m.addReads(promoted-time.Duration(m.readCallCount()+3)*nodeCallInterval, e, true, false)
 	for _, e.Call = range []Call{PutStatus, PutHistory, PutMember} {
-		m.add(at, e)
+		m.Add(at, e)
 		at += nodeCallInterval
 	}
 	m.addSeparateLoops(e, expiry, m.addNodeLoop)

@@ -45,11 +45,8 @@ func ways() []application.Way {
 	}
 }
 
-// HasWatcher reports whether a member has a watcher. In Locks, the first member of each cluster has
-// no watcher, because it is the leader.
-func (c *Config) HasWatcher(member int) bool { return c.Way != Locks || member > 0 }
-
-// WatcherCount returns the number of watchers in all clusters.
+// WatcherCount returns the number of watchers in all clusters. In Locks, the first member of each
+// cluster has no watcher, because it is the leader.
 func (c *Config) WatcherCount() int {
 	if c.Way == Locks {
 		return c.Clusters * (c.Members - 1)

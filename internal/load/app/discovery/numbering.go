@@ -1,6 +1,10 @@
 package discovery
 
-import "github.com/quorumbench/quorumbench/internal/load/app"
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
+)
 
 // numbering assigns numbers to the instances. The instances of service s have `numbersPerService`
 // consecutive numbers, starting at s × numbersPerService. The lowest of these numbers belong to the
@@ -13,10 +17,10 @@ type numbering struct {
 	slash             byte // separator between the names of the service and the instance
 }
 
-// newNumbering returns a numbering for the initial instances and for the given number of added
-// instances. The added instances are spread evenly over the services.
-func newNumbering(c config, prefix string, added int) numbering {
-	p := numbering{config: c, numbersPerService: uint32(c.instances + (added+c.services-1)/c.services), prefix: prefix, slash: '/'}
+// newNumbering returns a numbering for the initial instances and for the instances that are added
+// in a load of the given length.
+func newNumbering(c config, prefix string, length time.Duration) numbering {
+	p := numbering{config: c, numbersPerService: uint32(c.instancesOfService(length)), prefix: prefix, slash: '/'}
 	if c.catalog {
 		p.slash = '-'
 	}
