@@ -13,8 +13,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 )
 
-var errEOF = io.EOF
-
 // maxPEM is the maximum size of a certificate file in bytes. It is far more than such a file needs.
 const maxPEM = 1 << 20
 

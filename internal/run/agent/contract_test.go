@@ -20,6 +20,14 @@ const testVersion = "test"
 // agent and its target. The agent stops at the end of the test.
 func served(t *testing.T, change func(*Options)) (*Server, Target) {
 	t.Helper()
+	s, to := newAgent(t, change)
+	to.Address = servers.Serve(t, servers.Loopback(t), s.Serve)
+	return s, to
+}
+
+// newAgent returns an agent that does not serve yet, and its target without an address.
+func newAgent(t *testing.T, change func(*Options)) (*Server, Target) {
+	t.Helper()
 	c := certificates(t, "127.0.0.1")
 	config, err := ServerTLS(c.CA, c.Hosts[0]+".crt", c.Hosts[0]+".key")
 	if err != nil {
@@ -36,8 +44,7 @@ func served(t *testing.T, change func(*Options)) (*Server, Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := servers.Serve(t, servers.Loopback(t), s.Serve)
-	return s, Target{Name: "there", Address: address, CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: testVersion}
+	return s, Target{Name: "there", CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: testVersion}
 }
 
 func certificates(t *testing.T, hosts ...string) Certificates {

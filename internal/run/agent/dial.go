@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -132,7 +133,7 @@ func (r *Remote) openSession(ctx context.Context, socket net.Conn) (err error) {
 	}
 	stop := context.AfterFunc(ctx, r.sessionStream.close)
 	defer stop()
-	if err := sendJSON(r.sessionStream, hello{Version: r.target.Version, Controller: describeController()}); err != nil && !errors.Is(err, errEOF) {
+	if err := sendJSON(r.sessionStream, hello{Version: r.target.Version, Controller: describeController()}); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	w, err := receiveJSON[welcome](r.sessionStream)
@@ -368,7 +369,7 @@ func (r *Remote) endSession() error {
 	}
 	select {
 	case <-r.ended:
-		if !errors.Is(r.streamErr, errEOF) {
+		if !errors.Is(r.streamErr, io.EOF) {
 			return r.describeError(r.streamErr)
 		}
 		return nil

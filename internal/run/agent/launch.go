@@ -79,7 +79,7 @@ func keysOf[T any](m map[string]T) (keys []string) {
 // process returns the process of the launch that the controller requests.
 func (l *launcher) process(launch *host.Launch) (requested store.Process, err error) {
 	if !safeName.MatchString(launch.Process) {
-		return requested, fmt.Errorf("the cluster name %q or process name %q is invalid: names consist of letters, digits, dots, underscores and dashes", launch.Cluster, launch.Process)
+		return requested, fmt.Errorf("the process name %q is invalid: names consist of letters, digits, dots, underscores and dashes", launch.Process)
 	}
 	st, built, err := l.buildLaunch(launch)
 	if err != nil {

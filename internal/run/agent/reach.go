@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -109,7 +110,7 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 	release := context.AfterFunc(ctx, st.close)
 	err = sendJSON(st, connectRequest{endpoint})
 	var a connectReply
-	if err == nil || errors.Is(err, errEOF) { // after EOF, the received status contains the reason
+	if err == nil || errors.Is(err, io.EOF) { // after EOF, the received status contains the reason
 		a, err = receiveJSON[connectReply](st)
 	}
 	if !release() {

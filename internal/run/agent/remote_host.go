@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, err
 	release := context.AfterFunc(ctx, st.close)
 	err := sendJSON(st, q)
 	var a reply
-	if err == nil || errors.Is(err, errEOF) { // after EOF, the received status contains the reason
+	if err == nil || errors.Is(err, io.EOF) { // after EOF, the received status contains the reason
 		a, err = receiveJSON[reply](st)
 	}
 	if !release() && ctx.Err() != nil {
@@ -331,7 +332,7 @@ func (p *remoteProcess) request(ctx context.Context, q request) error {
 		return nil
 	default:
 	}
-	if err := sendJSON(p.st, q); err != nil && !errors.Is(err, errEOF) {
+	if err := sendJSON(p.st, q); err != nil && !errors.Is(err, io.EOF) {
 		return p.h.r.describeError(err)
 	}
 	for {

@@ -169,16 +169,19 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		options = append(options, grpc.Creds(credentials.NewTLS(s.options.TLS)))
 	}
 	g := grpc.NewServer(options...)
+	sessions, stopSessions := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stopSessions(errStopped)
 	streams := []grpc.StreamDesc{
-		newStreamDesc(sessionMethod, func(_ any, st grpc.ServerStream) error { return s.serveSession(ctx, st) }),
+		newStreamDesc(sessionMethod, func(_ any, st grpc.ServerStream) error { return s.serveSession(sessions, st) }),
 		newStreamDesc(hostMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveHost) }),
 		newStreamDesc(workMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveWork) }),
 		newStreamDesc(reachMethod, func(_ any, st grpc.ServerStream) error { return s.serveStream(st, s.serveReach) }),
 	}
 	g.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: streams}, s)
 	stop := context.AfterFunc(ctx, func() {
+		stopSessions(errStopped)
 		s.running.Wait()
-		g.Stop()
+		stopServing(g)
 	})
 	defer stop()
 	ended := make(chan struct{})
@@ -209,12 +212,21 @@ func (s *Server) awaitEnd(g *grpc.Server, ended <-chan struct{}) {
 	case <-ended:
 		return
 	}
+	stopServing(g)
+}
+
+// stopServing stops a server when its clients have received the last messages on their streams.
+func stopServing(g *grpc.Server) {
 	limit := time.AfterFunc(stopTimeout, g.Stop)
 	defer limit.Stop()
 	g.GracefulStop()
 }
 
-// serveSession serves one controller's session.
+// errStopped reports that the agent was stopped, for example by a signal.
+var errStopped = errors.New("the agent was stopped")
+
+// serveSession serves one controller's session. When ctx is canceled, the session ends with ctx's
+// cause.
 func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
 	sessionStream := &stream{messageStream: st, close: func() {}}
 	first, err := receiveJSON[hello](sessionStream)
@@ -294,9 +306,13 @@ func (s *Server) endSession(ctx context.Context, current *session, reason error)
 		s.current = nil
 		s.signalIfEnded()
 	}
-	if errors.Is(reason, errBye) || ctx.Err() != nil {
+	switch {
+	case errors.Is(reason, errBye):
 		finish()
 		return nil
+	case ctx.Err() != nil:
+		finish()
+		return status.Error(codes.Aborted, context.Cause(ctx).Error())
 	}
 	current.recordLoss(s.options.Clock.Now().Add(s.options.Lease))
 	s.options.Logf("controller %s is lost (%v): its load is stopped now, and its servers will be stopped in %v", current.controller, reason, s.options.Lease)

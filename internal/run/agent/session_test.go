@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -177,6 +178,37 @@ func (s *session) leaseEnd() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.killTime
+}
+
+// If the agent is stopped during a session, its controller learns the reason: the call in progress
+// and each later request return it.
+func TestStoppedAgentNamesTheReason(t *testing.T) {
+	w := endless{began: make(chan struct{}), ended: make(chan struct{})}
+	s, to := newAgent(t, func(o *Options) { o.Worker = w })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	stopped, l := make(chan error, 1), servers.Loopback(t)
+	to.Address = l.Addr().String()
+	go func() { stopped <- s.Serve(ctx, l) }()
+	r := dialled(t, to)
+	loadEnded := make(chan error, 1)
+	go func() {
+		_, err := r.Worker().Clock(context.Background())
+		loadEnded <- err
+	}()
+	<-w.began
+	stop()
+	<-r.ended
+	want := "agent there at " + to.Address + " is lost: the agent was stopped"
+	if err := <-loadEnded; err == nil || err.Error() != want {
+		t.Errorf("the load ended with %v, want %q", err, want)
+	}
+	if _, err := r.Host().Describe(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a request to the stopped agent returned %v, want %q", err, want)
+	}
+	if err := <-stopped; err != nil {
+		t.Errorf("Serve returned %v, want nil", err)
+	}
 }
 
 // When a controller has ended its session, none of the processes that it started remains.

@@ -17,7 +17,7 @@ type silence struct {
 	tick          time.Duration
 	tickStart     time.Time // start of the current tick
 	tickEnded     <-chan time.Time
-	counted, ours int
+	counted, late int
 }
 
 // newSilence begins the wait for a message. The constant missedHeartbeats is the length of the wait
@@ -33,8 +33,8 @@ func (s *silence) next() { s.tickStart, s.tickEnded = s.clock.Now(), s.clock.Aft
 
 // lost ends the current tick, and reports whether the other side has been silent for too long.
 func (s *silence) lost() bool {
-	if s.clock.Now().Sub(s.tickStart) > 2*s.tick && s.ours < ticksPerInterval {
-		s.ours++
+	if s.clock.Now().Sub(s.tickStart) > 2*s.tick && s.late < ticksPerInterval {
+		s.late++
 	} else {
 		s.counted++
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 
@@ -94,7 +95,7 @@ func (h *remoteHost) WriteLog(ctx context.Context, dir string, w probe.PacedWrit
 		return h.r.describeError(err)
 	}
 	defer st.close()
-	if err := sendJSON(st, request{Action: writeLogAction, Path: dir, Writes: &w}); err != nil && !errors.Is(err, errEOF) {
+	if err := sendJSON(st, request{Action: writeLogAction, Path: dir, Writes: &w}); err != nil && !errors.Is(err, io.EOF) {
 		return h.r.describeError(err)
 	}
 	end := func() { _ = sendJSON(st, request{Action: releaseAction}) } // if the stream has ended, the agent has stopped, too

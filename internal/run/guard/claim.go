@@ -24,6 +24,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	if c.removalObstacle != nil && !p.Keep && !p.Overwrite {
 		return fmt.Errorf("%w, so the load's keys could not be removed from the running cluster afterwards; the load was not started; to start it and keep its keys, set cleanup: false", c.removalObstacle)
 	}
+	c.Keep = c.Keep || c.removalObstacle != nil // keys that may be overwritten are permitted to remain
 	err := g.establishClaim(ctx, c)
 	var others *NotEmptyError
 	switch {
@@ -113,8 +114,9 @@ func (g *Guard) establishClaim(ctx context.Context, c *claim) error {
 
 // checkOuterClaim searches for markers at outer prefixes, which contain the claim's prefix. If the
 // run that wrote such a marker may still be running, or was asked to keep its keys, checkOuterClaim
-// returns an error: a run removes everything below its prefix when it ends. If the other run was
-// killed, checkOuterClaim removes the keys that the run left.
+// returns an error: when that run ends or is cleaned up, keys below its prefix are removed whose
+// names match those of its own keys. If the other run was killed, checkOuterClaim removes the keys
+// that the run left.
 func (g *Guard) checkOuterClaim(ctx context.Context, c *claim) error {
 	for i := range len(c.Prefix) - 1 {
 		outer := c.Prefix[:i+1]
@@ -152,8 +154,8 @@ func (g *Guard) removeLeftover(ctx context.Context, c *claim, m *Marker) error {
 }
 
 // removeInnerLeftovers removes the keys that killed runs left below a claim's prefix. It searches
-// only the known prefixes. It returns an error if other keys remain; if it removed nothing, this is
-// the given error notEmpty.
+// only the known prefixes. It returns an error if other keys remain. If it removes nothing, it
+// returns the given error notEmpty.
 func (g *Guard) removeInnerLeftovers(ctx context.Context, c *claim, notEmpty error) error {
 	cleared := false
 	for _, prefix := range g.DefaultPrefixes {

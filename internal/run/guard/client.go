@@ -130,8 +130,8 @@ func (c *Client) put(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// remove deletes a key. A missing key is not an error.
-func (c *Client) remove(ctx context.Context, key string) error {
+// Remove deletes a key. A missing key is not an error.
+func (c *Client) Remove(ctx context.Context, key string) error {
 	op := store.Op{Kind: kv.Delete, Key: []byte(key)}
 	_, err := c.ask(ctx, &op, false)
 	if !isUnsupported(err) {
@@ -147,9 +147,6 @@ func (c *Client) remove(ctx context.Context, key string) error {
 	}
 	return err
 }
-
-// Remove deletes one of the run's keys. A missing key is not an error.
-func (c *Client) Remove(ctx context.Context, key string) error { return c.remove(ctx, key) }
 
 // isUnsupported reports whether err means that the servers can never execute this kind of request.
 func isUnsupported(err error) bool {

@@ -3,7 +3,8 @@
 // claim only if no key exists below the prefix, if all keys there are left from an earlier run of
 // quorumbench, or if the load is permitted to overwrite other keys. In the first two cases, it
 // writes a marker, so that a later command can recognize the run's keys if the run is killed. At
-// the end of the run, it then removes everything below the prefix.
+// the end of the run, it then removes the keys below the prefix. If other programs have written keys
+// there in the meantime, it removes only keys whose names match those of the run's keys.
 package guard
 
 import (

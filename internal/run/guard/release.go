@@ -56,7 +56,7 @@ func (g *Guard) keep(ctx context.Context, c *claim) error {
 		return err
 	}
 	if c.removalObstacle != nil {
-		g.Notify(fmt.Sprintf("left the run's keys below %q, as requested; quorumbench cannot remove them: %v", c.Prefix, c.removalObstacle))
+		g.Notify(fmt.Sprintf("left the run's keys below %q; quorumbench cannot remove them: %v", c.Prefix, c.removalObstacle))
 		return nil
 	}
 	g.Notify(fmt.Sprintf("left the run's keys below %q, as requested; remove them with \"%s\"", c.Prefix, g.cleanupCommand(c.Prefix, c.marker.Run)))

@@ -38,6 +38,8 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	defer func() { _ = admin.Close() }() // no request is pending
 	var leases []string
 	leaser, revokesLeases := admin.(store.Leaser)
+	cleaner, hasServices := admin.(store.Cleaner)
+	keeper, hasFolders := admin.(store.FolderKeeper)
 	findLeases := func(ctx context.Context) (err error) { // LeasesWithPrefix may send many requests, and limits the time of each request itself
 		leases, err = leaser.LeasesWithPrefix(ctx, []byte(m.Prefix))
 		return err
@@ -56,14 +58,14 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 			removed += n
 			return err
 		}},
-		{m.Services, func(ctx context.Context) error {
-			n, err := m.removeServices(ctx, admin.(store.Cleaner))
+		{hasServices && m.Services, func(ctx context.Context) error {
+			n, err := m.removeServices(ctx, cleaner)
 			removed += n
 			return err
 		}},
 		{revokesLeases && m.Leases, func(ctx context.Context) error { return leaser.EndLeases(ctx, leases) }},
-		{m.Run != "", func(ctx context.Context) error { return g.remove(ctx, MarkerKey(m.Prefix)) }},
-		{len(m.Folders) > 0, func(ctx context.Context) error { return admin.(store.FolderKeeper).RemoveFolders(ctx, m.Folders) }},
+		{m.Run != "", func(ctx context.Context) error { return g.Remove(ctx, MarkerKey(m.Prefix)) }},
+		{hasFolders && len(m.Folders) > 0, func(ctx context.Context) error { return keeper.RemoveFolders(ctx, m.Folders) }},
 	} {
 		if !step.due {
 			continue
@@ -219,7 +221,9 @@ func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err er
 	defer func() { _ = admin.Close() }() // no request is pending
 	m := *c.marker
 	if m.Prefix = prefix; prefix != c.Prefix {
-		m.Names = nil // the marker's names are relative to the claim's prefix, not to this prefix
+		// The marker's names are relative to the claim's prefix, and the marker is not below this
+		// prefix.
+		m.Names, m.Run = nil, ""
 	}
 	if removed, err = g.removeKeys(ctx, admin, &m); err != nil {
 		return removed, err
@@ -248,7 +252,7 @@ func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, min
 				return removed, err
 			}
 		}
-		if err := g.remove(ctx, key); err != nil {
+		if err := g.Remove(ctx, key); err != nil {
 			return removed, fmt.Errorf("cannot remove the key %q: %w", key, err)
 		}
 		removed++

@@ -24,7 +24,7 @@ const (
 // removeByName removes the keys that a marker describes, one by one, and no other keys. It is used
 // for stores that cannot delete by prefix, and for keys without a prefix.
 func (g *Guard) removeByName(ctx context.Context, m *Marker) (removed int64, err error) {
-	if err := g.remove(ctx, string(load.ProbeKey(m.Prefix))); err != nil {
+	if err := g.Remove(ctx, string(load.ProbeKey(m.Prefix))); err != nil {
 		return 0, err
 	}
 	for _, n := range m.Names {

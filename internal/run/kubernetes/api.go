@@ -6,6 +6,7 @@ package kubernetes
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,10 +109,13 @@ func isRefused(err error) bool {
 }
 
 // isNothingCreated reports whether the error from an attempt to create an object proves that the
-// object does not exist.
+// object does not exist: the API rejected the request, or the request was never sent.
 func isNothingCreated(err error) bool {
+	var noLogin *loginError
+	var badCertificate *tls.CertificateVerificationError
 	var dial *net.OpError
-	return isRefused(err) || errors.As(err, &dial) && dial.Op == "dial"
+	return isRefused(err) || errors.As(err, &noLogin) || errors.As(err, &badCertificate) ||
+		errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect")
 }
 
 // maxAnswer is the maximum number of bytes that are read from a response.

@@ -23,8 +23,11 @@ type node struct {
 func (a *api) nodes(ctx context.Context, role string) ([]node, error) {
 	var list struct{ Items []node }
 	err := a.withNamespace("").list(ctx, "nodes", labelSelector, "node-role.kubernetes.io/"+role, &list)
-	if err != nil {
+	switch {
+	case isForbidden(err):
 		err = fmt.Errorf("found no pods of etcd, and cannot list the nodes: %w; deploy/kubernetes/check-rights.yaml grants the right", err)
+	case err != nil:
+		err = fmt.Errorf("found no pods of etcd, and cannot list the nodes: %w", err)
 	}
 	return list.Items, err
 }

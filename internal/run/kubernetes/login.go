@@ -56,18 +56,36 @@ func newLogin(a *access) (*login, error) {
 	}
 	if l.exec != nil || a.user.CertFile != "" || len(a.user.Cert) > 0 {
 		l.tls.GetClientCertificate = func(r *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			if l.exec == nil {
-				return l.certificate()
-			}
-			c, err := l.exec.credential(r.Context())
+			c, err := l.clientCertificate(r.Context())
 			if err != nil {
-				return nil, err
+				return nil, &loginError{err}
 			}
-			return c.certificate()
+			return c, nil
 		}
 	}
 	return l, nil
 }
+
+// clientCertificate returns the certificate of the plug-in or of the user.
+func (l *login) clientCertificate(ctx context.Context) (*tls.Certificate, error) {
+	if l.exec == nil {
+		return l.certificate()
+	}
+	c, err := l.exec.credential(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.certificate()
+}
+
+// loginError reports that a request was not sent, because the credentials for it are missing.
+type loginError struct{ cause error }
+
+// Error returns the cause.
+func (e *loginError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the cause.
+func (e *loginError) Unwrap() error { return e.cause }
 
 // readCA reads the certificate authority from its file, unless the kubeconfig contains the
 // certificate authority itself.
@@ -158,7 +176,7 @@ type authorized struct {
 func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if err := a.login.authorize(r.Context(), r.Header); err != nil {
-		return nil, err
+		return nil, &loginError{err}
 	}
 	answer, err := a.base.RoundTrip(r)
 	if err == nil && answer.StatusCode == http.StatusUnauthorized && a.login.exec != nil {

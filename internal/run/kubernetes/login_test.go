@@ -181,6 +181,47 @@ func TestKubeconfigs(t *testing.T) {
 	}
 }
 
+// An error names the file that grants a right only if the right is missing.
+func TestNodesNameARightOnlyIfItIsMissing(t *testing.T) {
+	for code, want := range map[int]bool{http.StatusForbidden: true, http.StatusInternalServerError: false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		defer server.Close()
+		path := write(t, t.TempDir(), "config", "{clusters: [{name: c, cluster: {server: '"+server.URL+"'}}], contexts: [{name: x, context: {cluster: c}}], current-context: x}")
+		a, err := connect(&Options{Kubeconfig: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.nodes(t.Context(), "etcd"); err == nil || strings.Contains(err.Error(), "grants the right") != want {
+			t.Errorf("HTTP status %d: the error is %v; does it name the file that grants the right: want %v", code, err, want)
+		}
+	}
+}
+
+// If the credentials are missing, or if the API server's certificate or address is wrong, a request
+// is not sent. The creation of a Job then ends immediately, because nothing must be removed.
+func TestUnsentRequestsCreateNothing(t *testing.T) {
+	server, authority := startLogin(t)
+	dir := t.TempDir()
+	certs.WriteFile(t, filepath.Join(dir, "ca.crt"), authority.PEM)
+	for name, fields := range map[string][2]string{
+		"no plug-in":          {"server: '" + server + "', certificate-authority: ca.crt", "exec: {apiVersion: client.authentication.k8s.io/v1, command: none-such}"},
+		"no token":            {"server: '" + server + "', certificate-authority: ca.crt", "tokenFile: none"},
+		"unknown certificate": {"server: '" + server + "'", "token: abc"},
+		"wrong name":          {"server: '" + server + "', certificate-authority: ca.crt, tls-server-name: other.example", "token: abc"},
+		"no server":           {"server: 'http://127.0.0.1:1'", "token: abc"},
+		"no proxy":            {"server: '" + server + "', certificate-authority: ca.crt, proxy-url: 'http://127.0.0.1:1'", "token: abc"},
+	} {
+		path := write(t, dir, "config", "{clusters: [{name: c, cluster: {"+fields[0]+"}}], contexts: [{name: x, context: {cluster: c, user: u}}], current-context: x, users: [{name: u, user: {"+fields[1]+"}}]}")
+		a, err := connect(&Options{Kubeconfig: path})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := a.create(t.Context(), "jobs", object{}, nil); err == nil || isRefused(err) || !isNothingCreated(err) {
+			t.Errorf("%s: the error %v does not show that nothing was created", name, err)
+		}
+	}
+}
+
 // In a pod, the service account is in a folder, and the server's address is in the environment.
 func TestPodAccess(t *testing.T) {
 	server, authority := startLogin(t)

@@ -74,10 +74,10 @@ type connRequest struct {
 	conn *conn
 }
 
-func newTable(cfg *TapConfig, port uint16, at func(netip.Addr) bool) *table {
+func newTable(cfg *TapConfig, port uint16, isMemberHost func(netip.Addr) bool) *table {
 	return &table{
 		tap: *cfg, port: port, crowdedAt: crowdedConns, conns: map[connAddresses]*conn{}, connsByISN: map[uint32]*conn{}, otherAddresses: map[netip.Addr]bool{},
-		isMemberAddress: func(a netip.AddrPort) bool { return a.Port() == port && at(a.Addr()) },
+		isMemberAddress: func(a netip.AddrPort) bool { return a.Port() == port && isMemberHost(a.Addr()) },
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package probe reads counters about disks, the machine, its processes and the threads of this
-// process. Package probe has no goroutines and takes no samples on its own: callers read the
-// counters when they need them, and subtract successive readings.
+// Package probe measures disks and reads counters about the machine, its processes and the threads
+// of this process. Package probe takes no samples on its own: callers read the counters when they
+// need them, and subtract successive readings.
 package probe
 
 import (
@@ -34,8 +34,7 @@ type FsyncResult struct {
 // in a write-ahead log.
 const fsyncRecord = 2300
 
-// FsyncWrites is a number of writes that is large enough for a p99, because ten of the writes are
-// slower than the p99.
+// FsyncWrites is the number of writes that a p99 needs: ten of these writes are slower than the p99.
 const FsyncWrites = 1000
 
 // fsyncBounds contains the limits of a measurement. The measurement ends after `maxWrites` writes,

@@ -20,7 +20,7 @@ func Limits(dir *os.Root) (p measure.HostLimits, err error) {
 	p.Networked = networked(p.FileSystem)
 	var s unix.Statfs_t
 	if unix.Fstatfs(int(f.Fd()), &s) == nil {
-		p.FreeBytes = int64(s.Bavail) * int64(s.Bsize)
+		p.FreeBytes = freeBytes(int64(s.Bavail), int64(s.Bsize))
 	}
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
@@ -28,6 +28,18 @@ func Limits(dir *os.Root) (p measure.HostLimits, err error) {
 	}
 	p.MemoryBytes, p.SwapBytes = memory()
 	return p, nil
+}
+
+// maxFreeBytes is the largest number of free bytes that a record permits (text.CheckNumbers).
+const maxFreeBytes = 1 << 53
+
+// freeBytes returns the size of a file system's free blocks, at most maxFreeBytes. Some network
+// file systems report that they have no limit, as a number of free blocks that is too large.
+func freeBytes(blocks, blockSize int64) int64 {
+	if blocks > 0 && blockSize > maxFreeBytes/blocks {
+		return maxFreeBytes
+	}
+	return max(blocks*blockSize, 0)
 }
 
 // networked reports whether a file system's data is on another machine.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // LogWrites measures a disk under the writes of a write-ahead log: each record is made durable
@@ -36,6 +37,20 @@ type LogResult struct {
 // progressInterval is the interval at which LogWrites.Progress is called.
 const progressInterval = 250 * time.Millisecond
 
+// checkRoom returns an error if the file, which is preallocated, needs more than half of the file
+// system's free space.
+func (w *LogWrites) checkRoom(root *os.Root) error {
+	p, err := Limits(root)
+	if err != nil {
+		return err
+	}
+	if need := int64(w.Records) * int64(w.RecordBytes); p.FreeBytes >= 0 && need > p.FreeBytes/2 {
+		return fmt.Errorf("the writes need %s, and the same amount must remain free, but only %s are free in %s; use a smaller --size or fewer --records, or a folder with more free space",
+			text.Bytes(uint64(need)), text.Bytes(uint64(p.FreeBytes)), w.Dir) // #nosec G115 -- neither is negative
+	}
+	return nil
+}
+
 // Run measures until a limit is reached or ctx is canceled. The error is a complete sentence.
 func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 	root, err := os.OpenRoot(w.Dir)
@@ -43,6 +58,9 @@ func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 		return result, fmt.Errorf("cannot time fdatasync in %s: %w", w.Dir, err)
 	}
 	defer func() { _ = root.Close() }()
+	if err := w.checkRoom(root); err != nil {
+		return result, err
+	}
 	syncs, wholes := measure.NewHistogram(), measure.NewHistogram()
 	var elapsed, shown time.Duration
 	more := func(now time.Duration) bool {

@@ -2,7 +2,9 @@ package probe
 
 import (
 	"context"
+	"math"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -30,6 +32,18 @@ func TestLogWritesEndWithTheirContext(t *testing.T) {
 	r, err := w.Run(ctx)
 	if err != nil || !r.Interrupted || r.Records == 0 {
 		t.Errorf("%+v, %v", r, err)
+	}
+	empty(t, dir)
+}
+
+// The file is preallocated, so a file that needs more than half of the free space is refused before
+// anything is written. The file in this test is larger than a file can be, so that the test never
+// fills a disk.
+func TestLogWritesLeaveRoomForTheStore(t *testing.T) {
+	dir := t.TempDir()
+	w := LogWrites{Dir: dir, RecordBytes: 1 << 29, Records: math.MaxInt32, Duration: time.Nanosecond}
+	if r, err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the same amount must remain free") {
+		t.Errorf("writes of an exbibyte returned %d records and the error %v, want an error that names the free space", r.Records, err)
 	}
 	empty(t, dir)
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"math"
 	"os"
 	"testing"
 	"time"
@@ -17,6 +18,18 @@ func TestFsync(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// The number of free bytes is one that a record permits, even if a file system reports that it has
+// no limit.
+func TestFreeBytesAreLimited(t *testing.T) {
+	for _, c := range []struct{ blocks, size, want int64 }{
+		{0, 4096, 0}, {-3, 4096, 0}, {7, 4096, 28672}, {1 << 41, 4096, 1 << 53}, {1 << 43, 1 << 20, 1 << 53}, {math.MaxInt64, 1 << 20, 1 << 53},
+	} {
+		if got := freeBytes(c.blocks, c.size); got != c.want {
+			t.Errorf("%d free blocks of %d bytes count as %d bytes, want %d", c.blocks, c.size, got, c.want)
+		}
 	}
 }
 

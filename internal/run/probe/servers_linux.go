@@ -34,7 +34,9 @@ func findServers(proc string, wanted []netip.AddrPort, all []Server) {
 		return
 	}
 	processes, _ := filepath.Glob(filepath.Join(proc, "[0-9]*"))
-	slices.SortFunc(processes, func(a, b string) int { return len(a) - len(b) }) // a server usually has a lower ID than its child processes, which share its sockets
+	// A server usually has a lower ID than its child processes, which share its sockets. Glob sorts
+	// its results by name, so a stable sort by length sorts them by ID.
+	slices.SortStableFunc(processes, func(a, b string) int { return len(a) - len(b) })
 	for _, dir := range processes {
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		files, _ := os.ReadDir(filepath.Join(dir, "fd"))

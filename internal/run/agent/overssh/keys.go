@@ -108,8 +108,9 @@ func (k *keys) offerAll(agentKeys []ssh.Signer, configured identities) error {
 	if len(agentKeys) > 0 && !configured.exclusive {
 		k.signers, k.origins = agentKeys, []string{"the ssh agent's " + text.Plural(uint64(len(agentKeys)), "key")}
 	}
-	files := configured.files
+	files, places := configured.files, "the files that IdentityFile names in ssh's configuration ("+strings.Join(configured.files, ", ")+")"
 	if len(files) == 0 {
+		places = "~/.ssh"
 		home, _ := os.UserHomeDir() // without a home folder, no files are found
 		for _, name := range defaultKeyFiles {
 			files = append(files, filepath.Join(home, ".ssh", name))
@@ -128,7 +129,7 @@ func (k *keys) offerAll(agentKeys []ssh.Signer, configured identities) error {
 		}
 	}
 	if len(k.signers) == 0 {
-		return fmt.Errorf("found no key for the login in an ssh agent (SSH_AUTH_SOCK) or in ~/.ssh%s", k.notes())
+		return fmt.Errorf("found no key for the login in an ssh agent (SSH_AUTH_SOCK) or in %s%s", places, k.notes())
 	}
 	return nil
 }
@@ -172,9 +173,14 @@ func (k *keys) explainRefusal(t *Target, user string, err error) error {
 	if why := k.known.explainRefusal(t.Address, k.presented, err); why != nil {
 		return why
 	}
-	if k.known.accepted {
+	origins := strings.Join(k.origins, ", ")
+	switch reason := strings.ToLower(err.Error()); {
+	case strings.Contains(reason, "too many authentication failures") && len(k.signers) > 1:
+		return fmt.Errorf("the machine ended the login of user %s after too many rejected keys, so it may not have tried all %d keys (%s); select the right key with --ssh-identity%s",
+			user, len(k.signers), origins, k.notes())
+	case k.known.accepted && (strings.Contains(reason, "unable to authenticate") || strings.Contains(reason, "too many authentication failures")):
 		return fmt.Errorf("the machine accepts none of the keys (%[2]s) for user %[1]s; add one of them to ~/.ssh/authorized_keys on the machine, or choose another user or key%[3]s",
-			user, strings.Join(k.origins, ", "), k.notes())
+			user, origins, k.notes())
 	}
 	return fmt.Errorf("the handshake with %s failed: %s", t.Address, text.Line(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), text.MaxServerText))
 }

@@ -186,8 +186,38 @@ func TestKeys(t *testing.T) {
 	reached(t, s, to)
 	serveKeys(t, servers.NewSSHKey(t))
 	refused(t, to, "the machine accepts none of the keys (the ssh agent's 1 key) for ")
+	to.Access.Config = file(t, "config", "IdentityFile "+home+"/none\nIdentitiesOnly yes\n")
+	refused(t, to, "found no key for the login in an ssh agent (SSH_AUTH_SOCK) or in the files that IdentityFile names in ssh's configuration ("+home+"/none)")
+	to.Access.Config = NoConfig
 	t.Setenv("SSH_AUTH_SOCK", filepath.Join(home, "none"))
 	refused(t, to, "found no key for the login", "does not respond")
+}
+
+// A machine may end the login after a few rejected keys. The error then advises to select the right
+// key.
+func TestTooManyKeys(t *testing.T) {
+	s := servers.StartSSH(t, "127.0.0.79", "MaxAuthTries 2")
+	to := reachable(t, s)
+	serveKeys(t, servers.NewSSHKey(t), servers.NewSSHKey(t), servers.NewSSHKey(t), s.Key)
+	identity := to.Access.Identity
+	to.Access.Identity = ""
+	refused(t, to, "after too many rejected keys, so it may not have tried all 4 keys (the ssh agent's 4 keys); select the right key with --ssh-identity")
+	to.Access.Identity = identity
+	reached(t, s, to)
+}
+
+// A handshake that fails after the host key was accepted is not always a rejection of our keys.
+func TestExplainsEndedHandshakes(t *testing.T) {
+	k := &keys{known: &knownHostKeys{accepted: true}, signers: make([]ssh.Signer, 1), origins: []string{"id"}}
+	for reason, want := range map[string]string{
+		"ssh: handshake failed: EOF": "the handshake with db1:22 failed: EOF",
+		"ssh: handshake failed: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain": "the machine accepts none of the keys (id) for user me;",
+		"ssh: handshake failed: ssh: disconnect, reason 2: Too many authentication failures":                                  "the machine accepts none of the keys (id) for user me;",
+	} {
+		if err := k.explainRefusal(&Target{Address: "db1:22"}, "me", errors.New(reason)); !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: the explanation is %q, want %q", reason, err, want)
+		}
+	}
 }
 
 // serveKeys starts an ssh agent that holds the given keys, and sets SSH_AUTH_SOCK to its socket.
