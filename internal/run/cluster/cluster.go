@@ -238,15 +238,18 @@ func (c *Cluster) Status(ctx context.Context) (store.Status, error) { return c.a
 
 // Fsync measures fdatasync in the members' data folders, once for each device on each host.
 func (c *Cluster) Fsync(ctx context.Context, writes int) ([]probe.FsyncResult, error) {
-	var all []probe.FsyncResult
-	for _, p := range c.places {
-		var dirs []string
-		for _, m := range c.members {
-			if m.place == p {
-				dirs = append(dirs, m.details.DataDir)
-			}
+	var hosts []host.Host
+	dirs := map[host.Host][]string{} // several places may be on the same host
+	for _, m := range c.members {
+		h := m.place.host
+		if !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
 		}
-		results, err := p.host.Fsync(ctx, dirs, writes)
+		dirs[h] = append(dirs[h], m.details.DataDir)
+	}
+	var all []probe.FsyncResult
+	for _, h := range hosts {
+		results, err := h.Fsync(ctx, dirs[h], writes)
 		if err != nil {
 			return nil, err
 		}

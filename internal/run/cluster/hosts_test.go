@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -208,5 +209,30 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 	slices.Sort(dirs)
 	if err != nil || !slices.EqualFunc(removed, dirs, func(o host.Orphan, dir string) bool { return o.Path == dir }) {
 		t.Errorf("CleanOrphans removed %q, want %q: %v", removed, dirs, err)
+	}
+}
+
+// timed is a host that records the folders in which fdatasync is measured.
+type timed struct {
+	*host.Local
+	asked [][]string
+}
+
+func (h *timed) Fsync(_ context.Context, dirs []string, _ int) ([]probe.FsyncResult, error) {
+	h.asked = append(h.asked, dirs)
+	return make([]probe.FsyncResult, 1), nil
+}
+
+// Each host is asked once to measure fdatasync, even if each of its members has its own network.
+func TestFsyncAsksEachHostOnce(t *testing.T) {
+	a, b := &timed{}, &timed{}
+	c := &Cluster{}
+	for i, h := range []*timed{a, b, a} {
+		p := &place{host: h}
+		c.places, c.members = append(c.places, p), append(c.members, &member{place: p, details: Member{DataDir: memberName(i)}})
+	}
+	all, err := c.Fsync(t.Context(), 1)
+	if err != nil || len(all) != 2 || len(a.asked) != 1 || !slices.Equal(a.asked[0], []string{"m1", "m3"}) || len(b.asked) != 1 {
+		t.Errorf("the hosts were asked about the folders %q and %q, and there are %d results: %v", a.asked, b.asked, len(all), err)
 	}
 }

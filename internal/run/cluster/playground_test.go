@@ -185,3 +185,33 @@ func TestPlaygroundWithoutStateIsCleared(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// unready is a store whose members log a line but never become ready.
+type unready struct{ *etcd.Store }
+
+func (s unready) Launch(spec store.LaunchSpec) (store.Launch, error) {
+	l, err := s.Store.Launch(spec)
+	l.StartTimeout = time.Second
+	for i := range l.Processes {
+		l.Processes[i].Path, l.Processes[i].Args = "/bin/sh", []string{"-c", "echo the disk is on fire; exec sleep 1000"}
+	}
+	return l, err
+}
+
+// If the members are not ready in time, the error contains the end of each log, because Up removes
+// the logs.
+func TestPlaygroundThatIsNotReadyInTime(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "play")
+	_, _, err := Up(t.Context(), host.NewLocal(nil, nil), unready{etcd.New()}, Spec{Members: 2, Dir: dir}, time.Unix(1, 0))
+	if err == nil {
+		t.Fatal("the playground started, want a failure")
+	}
+	for _, want := range []string{"the cluster was not ready after 1s", "the log of member m1 are: the disk is on fire", "the log of member m2 are: the disk is on fire"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error %q does not contain %q", err, want)
+		}
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder was not removed: %v", err)
+	}
+}

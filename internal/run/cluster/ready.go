@@ -19,8 +19,8 @@ const (
 // defaultStartTimeout is the start timeout for a store that does not specify one.
 const defaultStartTimeout = time.Minute
 
-// errStartTimeout is the cause with which a context is canceled when the start timeout expires.
-var errStartTimeout = errors.New("the start timeout has expired")
+// errNotReady reports that the start timeout has expired.
+var errNotReady = errors.New("the cluster was not ready")
 
 // awaitReady polls the members until all respond and agree on a leader.
 func (c *Cluster) awaitReady(ctx context.Context, name string) error {
@@ -40,7 +40,7 @@ func poll(ctx context.Context, admin store.Admin, timeout time.Duration, process
 	if timeout <= 0 {
 		timeout = defaultStartTimeout
 	}
-	requestCtx, cancel := context.WithTimeoutCause(ctx, timeout, errStartTimeout)
+	requestCtx, cancel := context.WithTimeoutCause(ctx, timeout, errNotReady)
 	defer cancel()
 	requestCtx, end := context.WithCancelCause(requestCtx)
 	defer end(nil)
@@ -59,10 +59,10 @@ func poll(ctx context.Context, admin store.Admin, timeout time.Duration, process
 	for nextPause := firstPause; ; nextPause = min(nextPause*3/2, lastPause) {
 		select {
 		case <-requestCtx.Done():
-			if err := context.Cause(requestCtx); err != errStartTimeout {
+			if err := context.Cause(requestCtx); err != errNotReady {
 				return store.Status{}, err
 			}
-			return store.Status{}, fmt.Errorf("the cluster was not ready after %v: %w", timeout, lastErr)
+			return store.Status{}, fmt.Errorf("%w after %v: %w", errNotReady, timeout, lastErr)
 		case <-pause.C:
 		}
 		status, err := admin.Status(requestCtx)

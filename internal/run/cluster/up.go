@@ -18,7 +18,8 @@ import (
 // playground is ready. The members always run on the local machine, whatever hosts the spec
 // contains, and outlive this process. The error is ErrAlreadyRunning if the folder already contains
 // a playground, and ErrForeign if it contains something else or if other users can write to it. If
-// Up fails, no process is left, and the error contains the end of the logs.
+// Up fails, no process is left. If a member exited or the members were not ready in time, the error
+// contains the end of their logs.
 func Up(ctx context.Context, h *host.Local, st store.Store, spec Spec, now time.Time) (*Playground, store.Status, error) {
 	if spec.Dir == "" {
 		dir, err := DefaultDir(st.Name())
@@ -178,8 +179,9 @@ type UndoError struct {
 func (e *UndoError) Error() string   { return fmt.Sprintf("%v; and %v", e.Cause, e.RemovalErr) }
 func (e *UndoError) Unwrap() []error { return []error{e.Cause, e.RemovalErr} }
 
-// discard undoes a failed start and returns the reason for the failure. It also removes the logs;
-// the reason contains their last lines.
+// discard undoes a failed start and returns the reason for the failure. It also removes the logs. If
+// a member exited, cause contains the last lines of its log. If the members were not ready in time,
+// discard adds the last lines of all logs to the reason.
 func (p *Playground) discard(folder *host.Folder, processes []startedProcess, cause error) error {
 	for _, process := range processes {
 		_ = process.Signal(context.Background(), host.Kill)
@@ -189,6 +191,11 @@ func (p *Playground) discard(folder *host.Folder, processes []startedProcess, ca
 		case <-process.Exited():
 		case <-time.After(killTimeout):
 			return &UndoError{cause, fmt.Errorf("process %d was killed but has not exited", process.Identity().PID)}
+		}
+	}
+	if errors.Is(cause, errNotReady) {
+		for _, process := range processes {
+			cause = fmt.Errorf("%w; the last lines of the log of member %s are: %s", cause, process.name, lastLines(process.Exit().Tail))
 		}
 	}
 	if err := p.remove(folder); err != nil {

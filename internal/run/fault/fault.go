@@ -113,5 +113,7 @@ func (SystemClock) Now() time.Time { return measure.Now() }
 
 // SleepUntil implements Clock.
 func (SystemClock) SleepUntil(ctx context.Context, at time.Time) bool {
-	return measure.Pause(ctx, time.Until(at))
+	// If another process reported the time, it contains no reading of the monotonic clock. Then the
+	// result of time.Until would depend on changes of the wall clock.
+	return measure.Pause(ctx, at.Sub(measure.Now()))
 }

@@ -20,8 +20,8 @@ func addLearner() *action {
 // joinLearner adds the additional member to the cluster as a learner, starts it, and promotes it to
 // a voter.
 func (o *injection) joinLearner(ctx context.Context) error {
-	ctx, cancelled := o.untilRunCanceled(ctx)
-	defer cancelled()
+	ctx, cancel := o.untilRunCanceled(ctx)
+	defer cancel()
 	spare, err := o.Cluster.Spare()
 	if err != nil {
 		return err

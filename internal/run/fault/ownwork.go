@@ -112,8 +112,8 @@ func maintenanceAction(feature kv.Feature, undone string) *action {
 // startMaintenance makes the chosen members perform the maintenance work of a feature. If the fault
 // affects the whole cluster, only the leader performs it.
 func (o *injection) startMaintenance(ctx context.Context, feature kv.Feature) error {
-	ctx, cancelled := o.untilRunCanceled(ctx)
-	defer cancelled()
+	ctx, cancelRequests := o.untilRunCanceled(ctx)
+	defer cancelRequests()
 	admin, err := o.Admin(o.endpoints(nil))
 	if err != nil {
 		return err

@@ -50,9 +50,9 @@ func (r *run) stopCluster(ctx context.Context) error {
 	r.report(Progress{Stage: Stopping, Name: now.name})
 	err := now.trial.Started.Stop(ctx)
 	r.createdFolders = host.RemoveCreatedFolders(r.createdFolders)
-	if notes := now.trial.Started.LogNotes(); len(notes) > 0 && now.descriptions.ID != "" {
-		now.descriptions.Notes = append(now.descriptions.Notes, notes...)
-		err = joinErrors(err, r.out.AddCluster(now.descriptions))
+	if notes := now.trial.Started.LogNotes(); len(notes) > 0 && now.description.ID != "" {
+		now.description.Notes = append(now.description.Notes, notes...)
+		err = joinErrors(err, r.out.AddCluster(now.description))
 	}
 	return err
 }
@@ -103,7 +103,7 @@ func (r *run) start(ctx context.Context, st store.Store, spec *scenario.Trial, i
 	if err := r.resumed.checkServer(spec, about.Version); err != nil {
 		return trial.Cluster{}, err
 	}
-	r.current.trial.Durability, r.current.descriptions = about.Durability, about
+	r.current.trial.Durability, r.current.description = about.Durability, about
 	return r.current.trial, r.out.AddCluster(about)
 }
 

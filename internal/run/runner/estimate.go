@@ -132,6 +132,9 @@ func (e *estimate) remaining(t *scenario.Trial) (share float64, remainingTime ti
 		remainingTime = d - min(e.running, d)
 		return 1 - remainingTime.Seconds()/max(d.Seconds(), 1e-9), remainingTime, true
 	}
+	if t.Load.Total == 0 {
+		return 0, 0, false // the window ends when watchers have caught up
+	}
 	total, done := float64(t.Load.Total), float64(e.pace.count)
 	rate := e.pace.rate()
 	if rate == 0 {

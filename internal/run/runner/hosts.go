@@ -61,7 +61,7 @@ func (r *run) connectHosts(ctx context.Context) error {
 	err := group.Wait()
 	for _, h := range all {
 		if h != nil {
-			r.connectedHosts, r.hosts = append(r.connectedHosts, h), append(r.hosts, h.host)
+			r.connectedHosts = append(r.connectedHosts, h)
 		}
 	}
 	return err
@@ -147,13 +147,10 @@ func (r *run) membersOn(spec *scenario.Trial) (hosts []host.Host) {
 	for _, h := range r.findHosts(r.Scenario.MemberHosts(spec)) {
 		hosts = append(hosts, h.host)
 	}
-	switch {
-	case len(hosts) > 0:
-		return hosts
-	case len(r.hosts) > 0:
-		return r.hosts
+	if len(hosts) == 0 {
+		return []host.Host{r.host}
 	}
-	return []host.Host{r.host}
+	return hosts
 }
 
 // worker returns the worker that generates the trial's load. It may be a combination of several
@@ -212,7 +209,10 @@ func (r *run) describeHosts(ctx context.Context) ([]measure.Machine, error) {
 	r.descriptions = map[host.Host]host.Description{}
 	var places []host.Place
 	var machines []measure.Machine
-	hosts := append([]host.Host{r.host}, r.hosts...)
+	hosts := []host.Host{r.host}
+	for _, h := range r.connectedHosts {
+		hosts = append(hosts, h.host)
+	}
 	all := make([]host.Description, len(hosts))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentDials)

@@ -56,7 +56,11 @@ trials:
 	}
 	here := host.NewLocal(nil, nil)
 	r := newRun(Options{Scenario: s, Out: filepath.Join(t.TempDir(), "run"), Lookup: registry.Lookup})
-	r.hosts = []host.Host{elsewhere{here.WithAddress("127.0.0.31")}, here.WithAddress("127.0.0.32")}
+	r.connectedHosts = []*connectedHost{
+		{Host: scenario.Host{Name: "a"}, host: elsewhere{here.WithAddress("127.0.0.31")}},
+		{Host: scenario.Host{Name: "b"}, host: here.WithAddress("127.0.0.32")},
+	}
+	s.Trials[0].Cluster.Hosts = []string{"a", "b"}
 	dir, err := r.execute(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func (r *run) conductPlanned(ctx context.Context) error {
 		results, err := r.trials(ctx, r.plan[last:])
 		var unprepared *trial.NotPreparedError
 		if errors.As(err, &unprepared) && ctx.Err() == nil && next.OnPreloadFailure != nil && next.OnPreloadFailure(unprepared.Cause) {
-			r.plan, previous = r.plan[:last], nil
+			r.plan, r.begunTrials, previous = r.plan[:last], last, nil
 			if err := r.out.Plan(last); err != nil {
 				return err
 			}

@@ -11,7 +11,7 @@ import (
 // reportTrial reports the progress of a trial.
 func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
 	r.pace.record(p.Ended, measure.Now())
-	if p.Stage == string(Preloading) || p.Stage == string(Connecting) {
+	if p.Stage == trial.StagePreloading || p.Stage == trial.StageConnecting {
 		r.trialBegan = measure.Now() // excludes preloading and connecting, because their durations cannot be estimated
 	}
 	r.report(Progress{

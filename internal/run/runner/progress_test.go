@@ -84,3 +84,18 @@ func TestRemainingTimeIncludesTimeBetweenLoads(t *testing.T) {
 		t.Errorf("while a trial runs, the remaining times of the trial and the run are %v and %v", trial, all)
 	}
 }
+
+// If the window ends when watchers have caught up, the finished share and the remaining time are
+// unknown.
+func TestRemainingTimeOfWatchersThatCatchUp(t *testing.T) {
+	watch := scenario.Trial{Load: scenario.Load{Duration: time.Minute, Watch: &scenario.Watch{EarlierEvents: 10}}}
+	p := &pace{}
+	p.record(1, time.Unix(1000, 0))
+	p.record(1000, time.Unix(1010, 0))
+	for what, with := range map[string]*pace{"without a rate": {}, "with a rate": p} {
+		e := estimate{trials: []scenario.Trial{watch}, begunTrials: 1, running: 10 * time.Second, pace: with}
+		if share, one, all := e.times(); share != 0 || one != 0 || all != 0 {
+			t.Errorf("%s: the share and the remaining times are %v, %v and %v, want 0", what, share, one, all)
+		}
+	}
+}

@@ -15,10 +15,9 @@ import (
 // run is a run in progress.
 type run struct {
 	Options
-	host           host.Host   // host of the generator
-	hosts          []host.Host // hosts of the members; if empty, members are placed on the generator's host
+	host           host.Host // host of the generator
 	descriptions   map[host.Host]host.Description
-	connectedHosts []*connectedHost // the scenario's hosts
+	connectedHosts []*connectedHost // the scenario's hosts; if empty, members are placed on the generator's host
 	out            *record.Writer
 	resumed        *resumed // nil unless the run is resumed
 	rates          rates
@@ -38,11 +37,11 @@ type run struct {
 // currentCluster is the cluster that the trials currently use. Only one cluster runs at a time, so
 // that clusters do not compete for resources.
 type currentCluster struct {
-	key          string
-	name         string // for display
-	trial        trial.Cluster
-	mustReplace  bool           // set if a member was lost in the last trial, or if an injected fault changed the cluster or was not healed
-	descriptions record.Cluster // description of a cluster that the run started; the ID is set once the description has been recorded
+	key         string
+	name        string // for display
+	trial       trial.Cluster
+	mustReplace bool           // set if a member was lost in the last trial, or if an injected fault changed the cluster or was not healed
+	description record.Cluster // description of a cluster that the run started; the ID is set once the description has been recorded
 }
 
 // allRunning reports whether all members are running and none is suspended. It always returns true

@@ -5,27 +5,25 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Stage is the current activity of a run.
 type Stage string
 
-// The stages.
+// The stages. A trial also has further stages, which are only displayed.
 const (
 	Starting   Stage = "starting" // starts a cluster
-	Preloading Stage = "preloading"
-	Connecting Stage = "connecting"
+	Preloading Stage = trial.StagePreloading
+	Connecting Stage = trial.StageConnecting
 	WarmingUp  Stage = "warming up"
 	Measuring  Stage = "measuring"
 	Draining   Stage = "draining" // waits for operations in flight
-	CleaningUp Stage = "cleaning up"
-	// The stages of verification: the trial reads all keys from each member, and then verifies the
-	// history.
-	ReadingBack Stage = "reading the members"
-	Verifying   Stage = "verifying the responses"
-	Stopping    Stage = "stopping" // stops a cluster
-	TrialDone   Stage = "done"     // a trial has ended; Result is set
+	CleaningUp Stage = trial.StageCleaningUp
+	Verifying  Stage = trial.StageVerifying
+	Stopping   Stage = "stopping" // stops a cluster
+	TrialDone  Stage = "done"     // a trial has ended; Result is set
 )
 
 // Progress describes the progress of a run.

@@ -89,7 +89,7 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 	} else {
 		s.Time = s.Time.Add(-read.Ahead)
 	}
-	if s.Time.Before(l.start) || s.Time.After(read.At) && s.Time.Sub(read.At) > time.Second {
+	if s.Time.Before(l.start) || s.Time.Sub(read.At) > time.Second {
 		return LogEvent{}, false // an old line, or a line with an implausible time
 	}
 	h = LogEvent{

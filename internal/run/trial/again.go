@@ -16,7 +16,7 @@ func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, cle
 	if !t.Spec.Load.Preload {
 		return m, nil
 	}
-	t.report(Progress{Stage: "preloading"})
+	t.report(Progress{Stage: StagePreloading})
 	clean.begin()
 	for {
 		var err error

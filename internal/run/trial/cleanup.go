@@ -38,6 +38,7 @@ type cleaner struct {
 	rejectsMaintenance map[string]bool // by endpoint: whether the member rejects maintenance requests because it has no vote
 	began              bool            // whether keys may have been written
 	operations         uint64          // number of the load's operations, including those of the warm-up
+	sweepAll           bool            // whether keys remained after a sweep, so that the next sweep deletes all keys of the key space
 }
 
 // newCleaner returns the load's cleaner, or nil if the trial does not remove its keys. It returns a
@@ -88,7 +89,7 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 	if c == nil {
 		return nil
 	}
-	c.t.report(Progress{Stage: "cleaning up"})
+	c.t.report(Progress{Stage: StageCleaningUp})
 	out := &record.Cleanup{}
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
@@ -97,14 +98,17 @@ func (c *cleaner) run(a *load.Assignment) *record.Cleanup {
 		out.Deleted, err = c.remove(ctx, a)
 	}
 	out.Space = c.databaseSizes(ctx)
-	if asked := c.t.Spec.Load.Cleanup; c.began && err == nil && (asked.Compact || asked.Defragment) {
-		ctx, cancel := context.WithTimeout(context.Background(), reclaimTime)
-		defer cancel()
-		err = c.reclaim(ctx, out)
-		c.recordSizes(ctx, out)
-	}
 	if err != nil {
 		out.Failure = err.Error()
+		return out
+	}
+	if asked := c.t.Spec.Load.Cleanup; c.began && (asked.Compact || asked.Defragment) {
+		ctx, cancel := context.WithTimeout(context.Background(), reclaimTime)
+		defer cancel()
+		if err := c.reclaim(ctx, out); err != nil {
+			out.NotReclaimed = err.Error()
+		}
+		c.recordSizes(ctx, out)
 	}
 	return out
 }
@@ -127,12 +131,14 @@ type KeysLeftError struct{ Cause error }
 // Error returns a sentence.
 func (e *KeysLeftError) Error() string { return e.Cause.Error() }
 
-// keysLeft returns a KeysLeftError if the clean-up failed, and nil otherwise.
+// keysLeft returns the error of a failed clean-up, or nil if the clean-up did not fail. The error is
+// a KeysLeftError if keys may remain.
 func keysLeft(c *record.Cleanup) error {
-	if err := c.Err(); err != nil {
+	err := c.Err()
+	if err != nil && c.Failure != "" {
 		return &KeysLeftError{err}
 	}
-	return nil
+	return err
 }
 
 // cleanUpFailed cleans up after a trial that has no result. It returns err, joined with the error
@@ -156,6 +162,7 @@ func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64
 		if err == nil && remaining == 0 {
 			return deleted, nil
 		}
+		c.sweepAll = c.sweepAll || err == nil && failed == nil
 		if failed == nil {
 			failed = err
 		}
@@ -181,7 +188,11 @@ func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, er
 }
 
 // sweep deletes the load's keys one by one, if they cannot be deleted by prefix. The keys are
-// known, because the key of operation n depends only on the seed and n.
+// known, because the key of operation n depends only on the seed and n. However, sweep deletes all
+// keys of the key space in these cases: if the load had a preload, if its operations write several
+// keys, if its warm-up used other keys, or if keys remained after an earlier sweep. Keys remain if
+// several event loops were interrupted, because the number of their operations then does not
+// determine which operations they sent.
 func (c *cleaner) sweep(ctx context.Context, original *load.Assignment) (int64, error) {
 	a := *original
 	a.Preloaded, a.Leases = nil, nil
@@ -189,7 +200,7 @@ func (c *cleaner) sweep(ctx context.Context, original *load.Assignment) (int64, 
 		a.Endpoints = a.Voters
 	}
 	l := &a.Load
-	all := l.Preload || l.Warmup > 0 && l.Distribution.Name != scenario.Sequential // the operations of a warm-up have other keys
+	all := c.sweepAll || l.Preload || l.KeysPerOperation() > 1 || l.Warmup > 0 && l.Distribution.Name != scenario.Sequential
 	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
 	l.Arrival, l.Rate, l.Duration, l.Warmup = scenario.Closed, scenario.Rate{}, 0, 0
 	l.Total, l.Watch = c.operations, nil

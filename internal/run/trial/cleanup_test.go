@@ -65,19 +65,31 @@ func TestReportsAFailedCleanUp(t *testing.T) {
 	}
 }
 
-// maintained counts compactions.
+// maintained counts compactions. If failure is set, every compaction fails.
 type maintained struct {
 	store.Admin
 	store.Operator
 	store.Cleaner
 	compacted int
+	failure   error
 }
 
 func (*maintained) DeletePrefix(context.Context, []byte) (int64, error) { return 0, nil }
 
 func (m *maintained) Compact(context.Context) (int64, error) {
 	m.compacted++
-	return 1, nil
+	return 1, m.failure
+}
+
+// If only the compaction fails, the error does not claim that keys may exist.
+func TestReportsAFailedCompaction(t *testing.T) {
+	c := cleanerOf(t, scenario.Cleanup{Keys: true, Compact: true})
+	c.admin, c.began = &maintained{Admin: c.admin, failure: errors.New("nothing is compacted here")}, true
+	err := c.cleanUpFailed(nil, context.Canceled)
+	var left *KeysLeftError
+	if !errors.Is(err, context.Canceled) || errors.As(err, &left) || !strings.Contains(err.Error(), "the load's keys were removed, but the disk space was not freed: nothing is compacted here") {
+		t.Errorf("the error is %v, want one that says that the disk space was not freed", err)
+	}
 }
 
 // If nothing was written, nothing is compacted.
@@ -94,25 +106,56 @@ func TestDoesNotCompactIfNothingWasWritten(t *testing.T) {
 	}
 }
 
-// If the store cannot delete by prefix, the cleaner deletes every key of the load, including those
-// written in the warm-up.
-func TestSweepsEveryKey(t *testing.T) {
+// sweeping returns a cleaner that deletes keys one by one, and an assignment of puts.
+func sweeping(t *testing.T, change func(*scenario.Load)) (*cleaner, *load.Assignment) {
+	t.Helper()
 	c := cleanerOf(t, scenario.Cleanup{})
 	c.t.Worker = &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	c.t.Spec.Load = scenario.Load{
 		Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Prefix: "/check/", KeySize: 16, ValueSize: 16, KeySpace: 5000,
-		Distribution: scenario.Distribution{Name: "uniform"}, Connections: 2, Clients: 4, Total: 100, Warmup: 50 * time.Millisecond,
+		Distribution: scenario.Distribution{Name: "uniform"}, Connections: 2, Clients: 4, Total: 100,
 		Timeout: time.Minute, Seed: 1, TrialOptions: scenario.TrialOptions{Cleanup: scenario.Cleanup{Keys: true}},
 	}
-	a := c.t.newAssignment(c.access.Endpoints)
+	change(&c.t.Spec.Load)
 	c.admin, c.began = struct{ store.Admin }{c.admin}, true
-	if _, err := load.Run(t.Context(), c.t.Worker, a, load.Reports{Second: func(s *measure.Second) { c.addOperations(s.Due) }}); err != nil {
+	return c, c.t.newAssignment(c.access.Endpoints)
+}
+
+// If the store cannot delete by prefix, the cleaner deletes every key of the load, including those
+// written in the warm-up and all keys of a transaction.
+func TestSweepsEveryKey(t *testing.T) {
+	for name, change := range map[string]func(*scenario.Load){
+		"puts with a warm-up": func(l *scenario.Load) { l.Warmup = 50 * time.Millisecond },
+		"transactions":        func(l *scenario.Load) { l.Mix[0].Kind, l.TxnKeys = kv.Txn, 3 },
+	} {
+		c, a := sweeping(t, change)
+		if _, err := load.Run(t.Context(), c.t.Worker, a, load.Reports{Second: func(s *measure.Second) { c.addOperations(s.Due) }}); err != nil {
+			t.Fatal(err)
+		}
+		if written, err := c.count(t.Context()); written == 0 || err != nil {
+			t.Errorf("%s: the load wrote %d keys: %v", name, written, err)
+		}
+		if _, err := c.sweep(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := c.count(t.Context()); left != 0 || err != nil {
+			t.Errorf("%s: %d keys are left after one pass: %v", name, left, err)
+		}
+	}
+}
+
+// If the number of operations does not cover all keys, as after an interruption, the second pass
+// deletes the remaining keys.
+func TestSweepsKeysThatTheFirstPassMissed(t *testing.T) {
+	c, a := sweeping(t, func(*scenario.Load) {})
+	if _, err := load.Run(t.Context(), c.t.Worker, a, load.Reports{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.sweep(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	if left, err := c.count(t.Context()); left != 0 || err != nil {
-		t.Errorf("keys are left: %d, %v", left, err)
+	c.addOperations(a.Load.Total / 2)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	deleted, err := c.remove(ctx, a)
+	if left, counting := c.count(t.Context()); left != 0 || err != nil || counting != nil {
+		t.Errorf("%d keys are left after %d deletions: %v, %v", left, deleted, err, counting)
 	}
 }

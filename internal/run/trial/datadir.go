@@ -30,11 +30,14 @@ func (t *Trial) dataDir(ctx context.Context) (*record.DataDir, []string) {
 
 // RecordSlowest combines several measurements in d: the highest p50 and p99, the lowest number of
 // samples, and whether any file system is volatile. If any measurement has too few samples for the
-// p99, the recorded p99 is unknown.
+// p99, the recorded p99 is unknown. The recorded file system is that with the highest p50. If any
+// file system is volatile, only volatile file systems are considered.
 func RecordSlowest(d *measure.Durability, all []probe.FsyncResult) {
-	p99, known := 0.0, len(all) > 0
+	p99, known, fileSystemP50 := 0.0, len(all) > 0, -1.0
 	for i, f := range all {
-		d.FileSystem, d.Volatile = f.FileSystem, d.Volatile || !f.Durable
+		if firstVolatile := !f.Durable && !d.Volatile; firstVolatile || f.Durable != d.Volatile && f.P50.NS > fileSystemP50 {
+			d.FileSystem, d.Volatile, fileSystemP50 = f.FileSystem, !f.Durable, f.P50.NS
+		}
 		if i == 0 || f.Count < d.Fdatasyncs {
 			d.Fdatasyncs = f.Count
 		}

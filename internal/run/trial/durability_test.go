@@ -24,3 +24,26 @@ func TestTheSlowestDiskDecides(t *testing.T) {
 		t.Errorf("two disks: %+v", both)
 	}
 }
+
+// The file system is that of the slowest disk, or that of a volatile disk if one exists. The order
+// of the disks is irrelevant.
+func TestFileSystemOfTheSlowestDisk(t *testing.T) {
+	quick := probe.FsyncResult{P50: knownFigure(1e6), FileSystem: "ext4", Durable: true}
+	slow := probe.FsyncResult{P50: knownFigure(20e6), FileSystem: "xfs", Durable: true}
+	memory := probe.FsyncResult{P50: knownFigure(1e3), FileSystem: "tmpfs"}
+	slowMemory := probe.FsyncResult{P50: knownFigure(2e3), FileSystem: "ramfs"}
+	for _, test := range []struct {
+		disks    []probe.FsyncResult
+		want     string
+		volatile bool
+	}{
+		{[]probe.FsyncResult{quick, slow}, "xfs", false}, {[]probe.FsyncResult{slow, quick}, "xfs", false},
+		{[]probe.FsyncResult{slow, memory, quick}, "tmpfs", true}, {[]probe.FsyncResult{memory, slow}, "tmpfs", true},
+		{[]probe.FsyncResult{memory, slowMemory, slow}, "ramfs", true}, {[]probe.FsyncResult{slowMemory, memory}, "ramfs", true},
+	} {
+		var d measure.Durability
+		if RecordSlowest(&d, test.disks); d.FileSystem != test.want || d.Volatile != test.volatile {
+			t.Errorf("the disks %+v have the file system %s (volatile: %v), want %s", test.disks, d.FileSystem, d.Volatile, test.want)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func TestSharesOfAMachine(t *testing.T) {
 		ours, others, stolen := r.Float64(), r.Float64(), r.Float64()
 		sum := (ours + others + stolen) * (1 + r.Float64())
 		of := func(x float64) float64 { return x / sum * cpus } // per second
-		u := &machineUse{ours: map[string][]usageSample{}}
+		u := newMachineUse(0)
 		n := 1 + r.IntN(4)
 		now := 0.0
 		for now < 20 {
@@ -176,7 +176,7 @@ func TestSharesOfAMachine(t *testing.T) {
 				User: of(ours+others) * since, Steal: of(stolen) * since, Idle: (cpus - of(ours+others+stolen)) * since,
 			}})
 			for i := range n {
-				u.use(atSecond(now), string(rune('a'+i)), &probe.ProcessUsage{OK: true, UserSeconds: of(ours) * since / float64(n)})
+				u.use(atSecond(now), i, string(rune('a'+i)), &probe.ProcessUsage{OK: true, UserSeconds: of(ours) * since / float64(n)})
 			}
 			now += 0.5 + r.Float64()
 		}

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -14,8 +15,8 @@ import (
 // revokeTimeout limits the time for revoking a load's leases.
 const revokeTimeout = 30 * time.Second
 
-// TTLs of a load's leases. Some leases are never kept alive, because they only own a lock. Such
-// leases must outlive the load.
+// TTLs of a load's leases. Some leases are never kept alive, because they only own a lock, and
+// others are kept alive at irregular intervals. Such leases must outlive the load.
 const (
 	leaseTTL     = 100 * time.Second // the same TTL as in etcd's benchmark
 	openEndedTTL = 24 * time.Hour
@@ -24,21 +25,22 @@ const (
 // ttl returns a TTL for the load's leases. The TTL is so long that no lease expires during the
 // load.
 func ttl(l *scenario.Load) time.Duration {
-	for _, o := range l.Mix {
-		if o.Kind != kv.KeepAlive {
-			continue
-		}
-		// In an open loop, each lease is kept alive at an interval that depends on the rate.
-		turn := time.Duration(0)
-		if l.Arrival != scenario.Closed && l.Rate.PerSecond > 0 {
-			turn = time.Duration(float64(l.Clients) / l.Rate.PerSecond * float64(time.Second))
-		}
+	// In an open loop, each lease is kept alive at an interval that depends on the rate.
+	turn := time.Duration(0)
+	if l.Arrival != scenario.Closed && l.Rate.PerSecond > 0 {
+		turn = time.Duration(float64(l.Clients) / l.Rate.PerSecond * float64(time.Second))
+	}
+	isKeepAlive := func(o scenario.Operation) bool { return o.Kind == kv.KeepAlive }
+	d, known := l.EstimatedDuration()
+	switch keptAlive := slices.ContainsFunc(l.Mix, isKeepAlive); {
+	case keptAlive && len(l.Mix) == 1:
 		return max(leaseTTL, 3*turn+l.Timeout)
+	case !known:
+		return openEndedTTL
+	case keptAlive: // the mix also contains other operations, so the intervals are random
+		return max(leaseTTL, 3*turn+l.Timeout, d+l.Timeout+leaseTTL)
 	}
-	if d, known := l.EstimatedDuration(); known {
-		return d + l.Timeout + leaseTTL
-	}
-	return openEndedTTL
+	return d + l.Timeout + leaseTTL
 }
 
 // grant grants the leases that the load needs. The caller must call release, no matter how the

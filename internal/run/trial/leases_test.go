@@ -104,12 +104,21 @@ func TestLeasesLiveAsLongAsTheLoad(t *testing.T) {
 	locked.Duration = time.Hour
 	total := locked
 	total.Duration, total.Total = 0, 10
+	mixed := keepAlive(1000)
+	mixed.Mix = append(mixed.Mix, scenario.Operation{Kind: kv.Put, Weight: 99})
+	mixed.Duration = time.Hour
+	slowMix, totalMix := mixed, mixed
+	slowMix.Arrival, slowMix.Rate.PerSecond, slowMix.Duration = scenario.Constant, 2, time.Minute
+	totalMix.Duration, totalMix.Total = 0, 10
 	for name, c := range map[string]struct {
 		load  scenario.Load
 		least time.Duration
-	}{"closed": {closed, leaseTTL}, "each every 500 s": {slow, 1500 * time.Second}, "a lock for an hour": {locked, time.Hour}, "a lock for long": {total, openEndedTTL}} {
+	}{
+		"closed": {closed, leaseTTL}, "each every 500 s": {slow, 1500 * time.Second}, "a lock for an hour": {locked, time.Hour}, "a lock for long": {total, openEndedTTL},
+		"a mix for an hour": {mixed, time.Hour + leaseTTL}, "a slow mix": {slowMix, 1500 * time.Second}, "a mix for long": {totalMix, openEndedTTL},
+	} {
 		if got := ttl(&c.load); got < c.least {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: the TTL is %v, want at least %v", name, got, c.least)
 		}
 	}
 }

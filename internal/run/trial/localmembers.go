@@ -12,10 +12,14 @@ import (
 
 // findLocalMembers finds the members of a running cluster that run on the generator's machine.
 // These are the processes that listen on the given endpoints or on endpoints in the store's member
-// list.
+// list. If other machines generate load, findLocalMembers finds nothing.
 func (t *Trial) findLocalMembers(ctx context.Context, m *members) {
 	c := &t.Cluster
-	if _, apart := t.Host.(host.Remote); apart || !c.attached() {
+	remote := slices.ContainsFunc(t.Sources, func(s Source) bool {
+		_, apart := s.Host.(host.Remote)
+		return s.Load && apart
+	})
+	if remote || !c.attached() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
@@ -52,10 +56,18 @@ func (c *Cluster) recordLocalMembers(endpoints []string, found []probe.Server) {
 	const effect = "quorumbench cannot determine how much processor time other programs took from the members (R23)"
 	switch {
 	case len(unseen) > 0:
-		c.UnfoundReason = fmt.Sprintf("The address %s belongs to this machine, but the system does not show which process listens there, so %s. To see the process, run quorumbench as root.", strings.Join(unseen, ", "), effect)
+		c.UnfoundReason = fmt.Sprintf("%s to this machine, but the system does not show which process listens there, so %s. To see the process, run quorumbench as root.", addressesBelong(unseen), effect)
 	case len(forwarded) > 0:
-		c.UnfoundReason = fmt.Sprintf("The address %s belongs to this machine, but the program that listens there only forwards requests to another program, so %s.", strings.Join(forwarded, ", "), effect)
+		c.UnfoundReason = fmt.Sprintf("%s to this machine, but the program that listens there only forwards requests to another program, so %s.", addressesBelong(forwarded), effect)
 	}
+}
+
+// addressesBelong returns the subject and the verb of a sentence about addresses.
+func addressesBelong(all []string) string {
+	if len(all) == 1 {
+		return "The address " + all[0] + " belongs"
+	}
+	return "The addresses " + strings.Join(all, ", ") + " each belong"
 }
 
 // unfoundNotes returns a note if the processes of some members on the generator's machine are

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/probe"
@@ -14,6 +15,7 @@ type machineUse struct {
 	// by its hypervisor.
 	total, busy, programs, stolen []usageSample
 	ours                          map[string][]usageSample // processor time of our processes, by process ID and name
+	lastSampled                   map[string]time.Time     // time of the last sample, by the process's name; also set if the process had exited
 }
 
 // add appends a sample of the machine.
@@ -29,11 +31,26 @@ func (u *machineUse) add(at time.Time, m *probe.MachineUsage) {
 	}
 }
 
-// use appends a sample of one of our processes.
-func (u *machineUse) use(at time.Time, process string, p *probe.ProcessUsage) {
-	if p.OK {
-		u.ours[process] = append(u.ours[process], usageSample{at: at, cpu: p.UserSeconds + p.SystemSeconds})
+// newMachineUse returns a machineUse without samples.
+func newMachineUse(cpus int) *machineUse {
+	return &machineUse{cpus: cpus, ours: map[string][]usageSample{}, lastSampled: map[string]time.Time{}}
+}
+
+// use appends a sample of one of our processes. If the name had another process in the previous
+// sample, this process was started since then, so its processor time was 0 at the previous sample.
+func (u *machineUse) use(at time.Time, pid int, name string, p *probe.ProcessUsage) {
+	previous, restarted := u.lastSampled[name]
+	if name != "" { // several processes may have no name
+		u.lastSampled[name] = at
 	}
+	if !p.OK {
+		return
+	}
+	process := fmt.Sprint(pid, " ", name)
+	if len(u.ours[process]) == 0 && restarted {
+		u.ours[process] = append(u.ours[process], usageSample{at: previous})
+	}
+	u.ours[process] = append(u.ours[process], usageSample{at: at, cpu: p.UserSeconds + p.SystemSeconds})
 }
 
 // minCovered is the smallest share of a window that samples must cover in order to represent the

@@ -48,8 +48,8 @@ func memberList(status *store.Status, memberOf map[string]uint64) []record.Membe
 	return all
 }
 
-// measure runs the load and returns its result. If the load sent nothing, measure returns a
-// notStartedError.
+// measure runs the load and returns its result. If the load failed and neither its warm-up nor its
+// window was recorded, measure returns a notStartedError.
 func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
 	c := t.conditions(m, a)
 	w, err := newMonitor(ctx, t, m, out)
@@ -64,7 +64,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	run := ctx
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
-	t.report(Progress{Stage: "connecting"})
+	t.report(Progress{Stage: StageConnecting})
 	started := measure.Now()
 	history := t.newHistorian(ctx, m, out.Dir())
 	defer func() { _ = history.close(false) }() // verifyAnswers has already closed the history, unless something failed
@@ -95,9 +95,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	observed := w.observed(res)
 	observed.ClockChanges = w.clockSet()
 	observed.Hashes = t.hashes(ctx, m)
-	if observed.Verification, err = history.verifyAnswers(run, m, a, res); err != nil && w.err == nil {
-		return nil, err
-	}
+	observed.Verification = history.verifyAnswers(run, m, a, res)
 	observed.Started = started
 	return t.conclude(ctx, &c, w, res, &observed)
 }
@@ -111,6 +109,8 @@ func (w *monitor) explainFailure(res *load.Result, err, lost error, history *his
 		return w.err // the record could not be written
 	case errors.Is(err, load.ErrNoWindow) && lost != nil:
 		return lost
+	case errors.Is(err, load.ErrNoWindow) && w.full.Load():
+		return w.outOfSpace()
 	case err != nil && w.phaseBegun == [2]bool{}: // nothing was recorded, and nothing will be
 		history.remove()
 		return &notStartedError{err}

@@ -30,8 +30,8 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
 		}
 		for _, p := range []*cluster.Process{m.DiskServer, m.NetworkServer} { // processes of quorumbench, which are neither members nor other programs
-			if p != nil {
-				h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
+			if p != nil && !slices.Contains(h.pids, p.PID) {
+				h.names, h.pids = append(h.names, ""), append(h.pids, p.PID)
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (s *sampler) place(ctx context.Context) error {
 		s.hosts[seer].sampledIndexes = append(s.hosts[seer].sampledIndexes, i)
 		same := slices.IndexFunc(places, d.Place.SameMachine)
 		if h.makesMachineRows = same < 0; h.makesMachineRows {
-			h.machine, h.benchmarkGroups, h.use = record.OtherMachine(d.Machine.Name), &[]int{}, &machineUse{cpus: d.Machine.CPUs, ours: map[string][]usageSample{}}
+			h.machine, h.benchmarkGroups, h.use = record.OtherMachine(d.Machine.Name), &[]int{}, newMachineUse(d.Machine.CPUs)
 		} else {
 			h.machine, h.benchmarkGroups, h.use = s.hosts[same].machine, s.hosts[same].benchmarkGroups, s.hosts[same].use
 		}
@@ -115,7 +115,9 @@ func (s *sampler) place(ctx context.Context) error {
 		places = append(places, d.Place)
 		h.onGeneratorMachine = d.Place.SameMachine(places[0])
 		for _, name := range h.names[h.ownProcesses:] {
-			s.store.isLocal[name] = h.onGeneratorMachine
+			if name != "" {
+				s.store.isLocal[name] = h.onGeneratorMachine
+			}
 		}
 	}
 	return nil

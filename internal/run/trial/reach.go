@@ -228,12 +228,9 @@ func (m *members) markAbsent(absent map[string]error, given []string, target kv.
 
 // leaderAnswers returns an error if the leader that the members report does not respond.
 func (m *members) leaderAnswers(status *store.Status) error {
-	endpoints, err := m.targets(kv.Target{Mode: kv.LeaderOnly}, true)
-	if err == nil && m.absent[endpoints[0]] == nil {
-		return nil
-	}
-	if err == nil {
-		return fmt.Errorf("target leader: the leader does not respond: %w", m.absent[endpoints[0]])
+	_, err := m.targets(kv.Target{Mode: kv.LeaderOnly}, true)
+	if err == nil || status.Leader() != nil { // if the leader has reported its state, err contains the reason for which it cannot serve the load
+		return err
 	}
 	named := slices.ContainsFunc(status.Members, func(e store.Member) bool { return e.Err == nil && e.Leader != 0 })
 	if !named {

@@ -1,10 +1,13 @@
 package trial
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -30,5 +33,18 @@ func TestLeastWritten(t *testing.T) {
 		if got := minWrittenBytes(&l); got != of.want {
 			t.Errorf("%s: the minimum is %d bytes, want %d", name, got, of.want)
 		}
+	}
+}
+
+// If the store runs out of space during the warm-up, the error gives this reason. The trial has
+// failed and was not interrupted.
+func TestOutOfSpaceInTheWarmup(t *testing.T) {
+	w := &monitor{phaseBegun: [2]bool{true, false}}
+	if err := w.explainFailure(nil, load.ErrNoWindow, nil, nil); !errors.Is(err, load.ErrNoWindow) {
+		t.Errorf("the error of an interrupted load is %v", err)
+	}
+	w.full.Store(true)
+	if err := w.explainFailure(nil, load.ErrNoWindow, nil, nil); err == nil || errors.Is(err, load.ErrNoWindow) || !strings.Contains(err.Error(), "ran out of space") {
+		t.Errorf("the error does not say that the store ran out of space: %v", err)
 	}
 }

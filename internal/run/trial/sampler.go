@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -106,7 +105,7 @@ func (s *sampler) addSample(h *sampledHost, sample *host.Sample, first int) {
 	}
 	for i := range sample.Processes {
 		p, name := &sample.Processes[i], h.names[first+i]
-		h.use.use(sample.At, fmt.Sprint(h.pids[first+i], " ", name), p)
+		h.use.use(sample.At, h.pids[first+i], name, p)
 		if first+i < h.ownProcesses && name != "" && p.OK && p.Group.Throttled >= 0 {
 			s.throttled[name] = append(s.throttled[name], usageSample{at: sample.At, cpu: p.Group.Throttled})
 		}
@@ -146,16 +145,16 @@ func (s *sampler) recordCost() {
 
 // costBetween returns the processor time in seconds that sampling used between two times. It
 // returns nil if this is unknown.
-func (s *sampler) costBetween(from, results time.Time) *float64 {
-	return costBetween(s.cost, from, results)
+func (s *sampler) costBetween(from, to time.Time) *float64 {
+	return costBetween(s.cost, from, to)
 }
 
-func costBetween(cost []usageSample, from, results time.Time) *float64 {
+func costBetween(cost []usageSample, from, to time.Time) *float64 {
 	if len(cost) == 0 || cost[len(cost)-1].cpu == 0 || cost[0].at.After(from) {
 		return nil
 	}
-	took := cpuBetween(cost, from, results)
-	if took == 0 && results.After(from) {
+	took := cpuBetween(cost, from, to)
+	if took == 0 && to.After(from) {
 		return nil // no sample since the window opened
 	}
 	return &took

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -162,5 +163,71 @@ func TestSamplerWeighsDataFolders(t *testing.T) {
 	s.hosts[0].nextFolderMeasurement = atSecond(1e6)
 	if got := weighed(); !math.IsNaN(got) {
 		t.Errorf("the data folder was measured too early, as %v bytes", got)
+	}
+}
+
+// The processes that serve disks and networks count neither as members nor as other programs, and
+// have no rows.
+func TestSamplerKeepsServersApart(t *testing.T) {
+	h := newScripted("here")
+	network := &cluster.Process{Name: "network", PID: 61}
+	var members []cluster.Member
+	for i, name := range []string{"m1", "m2"} {
+		members = append(members, cluster.Member{
+			Host: h, Process: cluster.Process{Name: name, PID: 41 + i}, DiskServer: &cluster.Process{Name: name + "-disk", PID: 51 + i}, NetworkServer: network,
+		})
+	}
+	for _, pid := range []int{41, 42, 51, 52, 61} {
+		h.processes[pid] = probe.ProcessUsage{}
+		h.usage.Programs = append(h.usage.Programs, probe.ProgramUsage{Name: "quorumbench", Group: pid, Processors: 1})
+	}
+	s, err := newSampler(t.Context(), h, members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cpu float64
+	for second := range 3 {
+		h.at, cpu = atSecond(float64(second)), float64(second)/8
+		for _, pid := range []int{41, 42, 51, 52, 61} {
+			h.processes[pid] = probe.ProcessUsage{UserSeconds: cpu, RSS: 100}
+		}
+		h.usage.CPU = probe.SystemCPU{User: 5 * cpu, Idle: 100 + float64(second) - 5*cpu}
+		rows := rowsOf(s, t)
+		if len(rows) != 4 || rows["m1"] == nil || rows["m2"] == nil || rows[record.GeneratorName] == nil || rows[record.MachineName] == nil {
+			t.Errorf("the rows are %v, want those of the generator, the machine and two members", slices.Collect(maps.Keys(rows)))
+		}
+	}
+	if got, _ := s.store.usageBetween(atSecond(0), atSecond(2)); got == nil || math.Abs(got.CPUSeconds-0.5) > 1e-9 || got.MaxRSSBytes != 200 {
+		t.Errorf("the store's usage is %+v, want that of two members", got)
+	}
+	if _, _, foreign := s.hosts[0].use.shares(atSecond(0), atSecond(2)); foreign == nil || *foreign > 1e-9 {
+		t.Errorf("other programs have the share %v of the processor time, want 0", show(foreign))
+	}
+}
+
+// If a member is restarted between two samples, the processor time before its first sample counts
+// as that of the member and not as that of other programs. This also applies if the member did not
+// run for some time.
+func TestRestartedMemberIsNoOtherProgram(t *testing.T) {
+	u := newMachineUse(1)
+	used := 0.0 // by all processes
+	for second, p := range []struct {
+		pid int
+		probe.ProcessUsage
+	}{
+		{41, probe.ProcessUsage{OK: true, UserSeconds: 50}}, // the processor time before the first sample is irrelevant
+		{41, probe.ProcessUsage{OK: true, UserSeconds: 50.5}},
+		{41, probe.ProcessUsage{}},
+		{42, probe.ProcessUsage{OK: true, UserSeconds: 0.5}},
+		{42, probe.ProcessUsage{OK: true, UserSeconds: 0.75}},
+	} {
+		used += []float64{0, 0.5, 0, 0.5, 0.25}[second]
+		u.add(atSecond(float64(second)), &probe.MachineUsage{CPU: probe.SystemCPU{User: used, Idle: 100 + float64(second) - used}})
+		u.use(atSecond(float64(second)), p.pid, "m1", &p.ProcessUsage)
+	}
+	for _, window := range [][2]float64{{0, 4}, {1.5, 3}, {2, 3}, {2.5, 4}} {
+		if _, _, foreign := u.shares(atSecond(window[0]), atSecond(window[1])); foreign == nil || *foreign > 1e-9 {
+			t.Errorf("in the window %v, other programs have the share %v, want 0", window, show(foreign))
+		}
 	}
 }

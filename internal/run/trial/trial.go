@@ -111,9 +111,17 @@ func (c *Cluster) names() map[string]string {
 	return out
 }
 
+// Stages of a trial's progress that have a meaning for the caller.
+const (
+	StagePreloading = "preloading"
+	StageConnecting = "connecting"
+	StageCleaningUp = "cleaning up"
+	StageVerifying  = "verifying the responses"
+)
+
 // Progress describes the progress of a trial.
 type Progress struct {
-	Stage     string // preloading, connecting, warmup, measured, draining, cleaning up
+	Stage     string // one of the stages above, another phrase that describes the activity, or the phase of the load
 	PerSecond float64
 	P99       float64 // nanoseconds, or 0 if unknown
 	Errors    uint64

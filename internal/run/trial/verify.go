@@ -16,6 +16,7 @@ import (
 	ops "github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
@@ -121,13 +122,13 @@ func (h *historian) close(complete bool) error {
 
 // verifyAnswers reads all keys from each member and verifies the responses. It is called after the
 // load has ended and its faults are healed. It returns nil if the responses are not verified.
-func (h *historian) verifyAnswers(ctx context.Context, m *members, assignment *load.Assignment, res *load.Result) (*record.Verification, error) {
+func (h *historian) verifyAnswers(ctx context.Context, m *members, assignment *load.Assignment, res *load.Result) *record.Verification {
 	if h == nil {
-		return nil, nil
+		return nil
 	}
 	complete := !slices.ContainsFunc(res.Measured.Parts, func(p measure.Part) bool { return p.Lost != "" })
 	if err := h.close(complete); err != nil {
-		return &record.Verification{Failure: err.Error(), Bytes: h.bytes}, nil
+		return &record.Verification{Failure: err.Error(), Bytes: h.bytes}
 	}
 	var keyNumbers []uint64
 	if complete && !h.t.Spec.Load.Preload {
@@ -135,7 +136,7 @@ func (h *historian) verifyAnswers(ctx context.Context, m *members, assignment *l
 	}
 	read := h.readMembers(ctx, m, assignment, keyNumbers)
 	if err := h.close(true); err != nil {
-		return &record.Verification{Failure: err.Error(), Members: read, Bytes: h.bytes}, nil
+		return &record.Verification{Failure: err.Error(), Members: read, Bytes: h.bytes}
 	}
 	a, err := h.verify(ctx)
 	switch {
@@ -144,19 +145,19 @@ func (h *historian) verifyAnswers(ctx context.Context, m *members, assignment *l
 	case err != nil:
 		a = &record.Verification{Failure: err.Error()}
 	}
-	a.Members, a.Bytes, a.SharesDisk = read, h.bytes, h.sharesDisk()
+	a.Members, a.Bytes, a.SharesDisk = read, h.bytes, sharesDisk(h.dir, h.t.Cluster.Members())
 	if n := len(m.status().Members); m.total > n {
 		a.Undecided = append(a.Undecided, fmt.Sprintf("after the load, quorumbench did not read %d of the cluster's %d members, because their endpoints were not specified or did not respond", m.total-n, m.total))
 	}
-	return a, nil
+	return a
 }
 
-// sharesDisk reports whether a member on this machine stores its data on the device on which the
-// history is stored.
-func (h *historian) sharesDisk() bool {
-	own, err := probe.Device(h.dir)
-	return err == nil && slices.ContainsFunc(h.t.Cluster.Members(), func(m cluster.Member) bool {
-		if m.Host != h.t.Host {
+// sharesDisk reports whether a member on this machine stores its data on the device of the folder
+// dir, in which the history is stored.
+func sharesDisk(dir string, members []cluster.Member) bool {
+	own, err := probe.Device(dir)
+	return err == nil && slices.ContainsFunc(members, func(m cluster.Member) bool {
+		if _, apart := m.Host.(host.Remote); apart {
 			return false
 		}
 		theirs, err := probe.Device(m.DataDir)
@@ -165,12 +166,12 @@ func (h *historian) sharesDisk() bool {
 }
 
 func (h *historian) verify(ctx context.Context) (*record.Verification, error) {
-	h.t.report(Progress{Stage: "verifying the responses"})
+	h.t.report(Progress{Stage: StageVerifying})
 	if h.t.VerifyResponses == nil {
 		return nil, fmt.Errorf("the trial has no function that verifies its history")
 	}
 	return h.t.VerifyResponses(ctx, h.paths, func(_ int, operations uint64) {
-		h.t.report(Progress{Stage: "verifying the responses", Succeeded: operations})
+		h.t.report(Progress{Stage: StageVerifying, Succeeded: operations})
 	})
 }
 

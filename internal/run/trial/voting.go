@@ -31,19 +31,19 @@ func (t *Trial) targetEndpoints(m *members) (endpoints, voters []string, err err
 		}
 		return nil, nil, err
 	}
-	mute := m.withoutVote()
-	isMute := func(endpoint string) bool { return memberAt(mute, endpoint) != nil }
-	if needs && !nonVoterSupport.ForwardsRequests && !slices.ContainsFunc(endpoints, func(e string) bool { return !isMute(e) }) {
+	nonVoters := m.withoutVote()
+	hasNoVote := func(endpoint string) bool { return memberAt(nonVoters, endpoint) != nil }
+	if needs && !nonVoterSupport.ForwardsRequests && !slices.ContainsFunc(endpoints, func(e string) bool { return !hasNoVote(e) }) {
 		can := "cannot serve this load"
 		if nonVoterSupport.ServesLocalReads {
 			can = "serves only local reads of keys, and none if a user is given"
 		}
-		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s; choose a member with a vote", target, describe(memberAt(mute, endpoints[0])), nonVoterSupport.Name, can)
+		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s; choose a member with a vote", target, describe(memberAt(nonVoters, endpoints[0])), nonVoterSupport.Name, can)
 	}
-	if !slices.ContainsFunc(endpoints, isMute) {
+	if !slices.ContainsFunc(endpoints, hasNoVote) {
 		return endpoints, nil, nil
 	}
-	voters = slices.DeleteFunc(slices.Clone(endpoints), isMute)
+	voters = slices.DeleteFunc(slices.Clone(endpoints), hasNoVote)
 	for _, e := range m.allMembers() {
 		if len(voters) == 0 && e.Err == nil && (e.Role == kv.Leader || e.Role == kv.Follower) {
 			voters = append(voters, e.Endpoint)
@@ -51,7 +51,7 @@ func (t *Trial) targetEndpoints(m *members) (endpoints, voters []string, err err
 	}
 	if len(voters) == 0 && !nonVoterSupport.ForwardsRequests && t.Spec.Load.Preload {
 		return nil, nil, fmt.Errorf("the preload writes keys, but %s has no vote (%s); also specify the endpoint of a member with a vote, or remove the preload",
-			describe(memberAt(mute, endpoints[0])), nonVoterSupport.Name)
+			describe(memberAt(nonVoters, endpoints[0])), nonVoterSupport.Name)
 	}
 	return endpoints, voters, nil
 }

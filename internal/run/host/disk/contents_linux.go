@@ -58,6 +58,14 @@ func (c *contents) close() {
 	c.fd = -1
 }
 
+// hasOtherNames reports whether the file has names in addition to the one that is being removed.
+func (c *contents) hasOtherNames() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var st unix.Stat_t
+	return unix.Fstat(c.fd, &st) == nil && st.Nlink > 1
+}
+
 func sizeOf(fd int) (int64, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)

@@ -69,8 +69,12 @@ func (d *disk) start() error {
 }
 
 // unmount unmounts the disk, even while processes have files open on it. Operations on these files
-// then fail.
+// then fail. If the disk is not mounted because the last attempt to mount it failed, unmount does
+// nothing.
 func (d *disk) unmount() error {
+	if d.server == nil {
+		return nil
+	}
 	err := d.server.Unmount()
 	if err == nil {
 		return nil
@@ -154,11 +158,12 @@ func (d *disk) untrack(key fs.StableAttr, c *contents) {
 	}
 }
 
-// onRemoved returns a function that must be called when the removal of a file's last name can no
-// longer be undone. The caller of that function must hold mu.
+// onRemoved returns a function that must be called when the removal of one of a file's names can no
+// longer be undone, and before the file is deleted from the trash. If the file has no other name,
+// the function stops tracking it. The caller of that function must hold mu.
 func (d *disk) onRemoved(key fs.StableAttr) func() {
 	return func() {
-		if c := d.contents[key]; c != nil {
+		if c := d.contents[key]; c != nil && !c.hasOtherNames() {
 			c.removed = true
 			d.untrack(key, c)
 		}

@@ -405,3 +405,56 @@ func TestPowerLossInvalidatesOpenFiles(t *testing.T) {
 		t.Errorf("after the power loss, the file contains %q", got["f"])
 	}
 }
+
+// If a disk cannot be mounted again after a power loss, it can still be unmounted, and a later
+// power loss can mount it.
+func TestDiskThatCannotBeMountedAgain(t *testing.T) {
+	d := mounted(t)
+	mountPoint := d.mountPoint
+	d.mountPoint = filepath.Join(mountPoint, "missing")
+	if _, err := d.powerLoss(); err == nil || !strings.Contains(err.Error(), "cannot mount") {
+		t.Errorf("the error of a disk without a mount point is %v", err)
+	}
+	d.mountPoint = mountPoint
+	if err := d.unmount(); err != nil {
+		t.Errorf("the disk that is not mounted cannot be unmounted: %v", err)
+	}
+	if _, err := d.powerLoss(); err != nil {
+		t.Fatalf("the disk cannot be mounted again: %v", err)
+	}
+	must(t, os.WriteFile(filepath.Join(mountPoint, "f"), nil, 0o600))
+}
+
+// If one of a file's names is removed or replaced, a power loss still drops the data that was not
+// synced.
+func TestPowerLossOfAFileWithAnotherName(t *testing.T) {
+	for what, remove := range map[string]func(dir string) error{
+		"removed": func(dir string) error { return os.Remove(filepath.Join(dir, "f")) },
+		"replaced": func(dir string) error {
+			if err := os.WriteFile(filepath.Join(dir, "g"), nil, 0o600); err != nil {
+				return err
+			}
+			return os.Rename(filepath.Join(dir, "g"), filepath.Join(dir, "f"))
+		},
+	} {
+		d := mounted(t)
+		f, err := os.Create(filepath.Join(d.mountPoint, "f"))
+		must(t, err)
+		_, err = f.WriteString("synced")
+		must(t, err)
+		must(t, os.Link(filepath.Join(d.mountPoint, "f"), filepath.Join(d.mountPoint, "link")))
+		must(t, f.Sync())
+		_, err = f.WriteString(" and not synced")
+		must(t, err)
+		must(t, f.Close())
+		must(t, remove(d.mountPoint))
+		folder, err := os.Open(d.mountPoint)
+		must(t, err)
+		must(t, folder.Sync())
+		must(t, folder.Close())
+		lost, err := d.powerLoss()
+		if got := tree(t, d.mountPoint)["link"]; err != nil || lost != 1 || got != "synced" {
+			t.Errorf("%s: after the power loss, the file contains %q, and %d files lost data: %v", what, got, lost, err)
+		}
+	}
+}
