@@ -1,6 +1,6 @@
 package measure
 
-// A LiveSteps counts times during the current second. To record a time, it needs a quarter of the
+// LiveSteps counts times during the current second. To record a time, it needs a quarter of the
 // instructions that a Histogram needs. After the end of the second, Second.FlushLive adds the
 // counts to Histograms.
 type LiveSteps struct {

@@ -35,7 +35,7 @@ func (m *Machine) Difference(earlier *Machine) string {
 	for _, d := range []struct{ what, was, is string }{
 		{"the name", earlier.Name, m.Name}, {"the system", earlier.System, m.System}, {"the kernel", earlier.Kernel, m.Kernel},
 		{"the architecture", earlier.Architecture, m.Architecture}, {"the processor", earlier.CPU, m.CPU},
-		{"the number of processors", strconv.Itoa(earlier.CPUs), strconv.Itoa(m.CPUs)}, {"the limit of processors", limit(earlier), limit(m)},
+		{"the CPU count", strconv.Itoa(earlier.CPUs), strconv.Itoa(m.CPUs)}, {"the CPU limit", limit(earlier), limit(m)},
 	} {
 		if d.was != d.is {
 			return fmt.Sprintf("%s %s instead of %s", d.what, d.is, d.was)

@@ -61,7 +61,7 @@ func (w *pendingSeconds) add(s *Second, owned bool, recycle func(*Histogram)) {
 	e.parts++
 	cells := e.memberTerms.limitMembers(s.Cells)
 	switch {
-	case !found && owned && e.parts == 1 && sameCells(cells, s.Cells):
+	case !found && owned && sameCells(cells, s.Cells):
 		e.merged = s
 	case !found:
 		e.merged = &Second{Phase: s.Phase, Index: s.Index}

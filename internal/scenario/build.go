@@ -179,9 +179,6 @@ func (b *builder) checkUnused() {
 // fitConnections adapts the number of connections to the store. It warns only if the user gave the
 // number.
 func (b *builder) fitConnections(name string) {
-	if w := b.load.Watch; w != nil && b.capabilities.MaxInFlight == 1 && b.load.Application.Name == "" {
-		w.Streams, w.Connections = w.Watchers, w.Watchers // on this store, each watcher needs its own connection
-	}
 	connectionsGiven := b.givenLayer.hasKey("connections")
 	surplus := b.load.Connections > b.load.Clients && slices.Contains(b.axes, "clients") // no warning: other steps have more clients
 	if w := b.load.fitConnections(b.capabilities.MaxInFlight); w != "" && connectionsGiven && !surplus {

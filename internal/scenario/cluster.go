@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -85,19 +86,22 @@ func Variables(env map[string]string) []string {
 	return out
 }
 
-// clusterKey returns a text that identifies a cluster. Trials whose clusters have equal texts can
-// share a cluster. The text contains no password, because it is recorded.
+// clusterKey returns a text that identifies a cluster and, for a running cluster, the access to it.
+// Trials whose clusters have equal texts can share a cluster. The text contains a hash of the
+// password, so it must not be recorded.
 func clusterKey(c Cluster) (string, error) {
 	var parts any
 	if a := c.RunningCluster; a != nil {
-		user, _, _ := strings.Cut(a.User, ":")
+		user, password, _ := strings.Cut(a.User, ":")
 		parts = struct {
-			Store              string   `json:"store"`
-			Endpoints          []string `json:"endpoints"`
-			TLS                bool     `json:"tls,omitempty"`
-			CACert, Cert, User string   `json:",omitempty"`
-			SkipVerify         bool     `json:",omitempty"`
-		}{c.Store, a.Endpoints, a.TLS, a.CACert, a.Cert, user, a.SkipVerify}
+			Store                                  string        `json:"store"`
+			Endpoints                              []string      `json:"endpoints"`
+			TLS                                    bool          `json:"tls,omitempty"`
+			CACert, Authority, Cert, CertKey, User string        `json:",omitempty"`
+			Password                               [32]byte      // a hash
+			SkipVerify                             bool          `json:",omitempty"`
+			DialTimeout                            time.Duration `json:",omitempty"`
+		}{c.Store, a.Endpoints, a.TLS, a.CACert, a.Authority, a.Cert, a.CertKey, user, sha256.Sum256([]byte(password)), a.SkipVerify, a.DialTimeout}
 	} else {
 		parts = struct {
 			Store    string            `json:"store"`

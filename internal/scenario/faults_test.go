@@ -19,7 +19,7 @@ func TestWrongNetworkFaultsAreRefused(t *testing.T) {
 		"loss leader by 10ms at 1s for 1s":               `the fault "loss leader by 10ms at 1s for 1s" needs the field "by": the percentage of packets that are lost, for example "by: 10%"`,
 		"delay leader at 1s for 1s":                      `the fault "delay leader at 1s for 1s" needs the field "by": how much later each packet arrives, for example "by: 50ms"`,
 		"delay leader by 10% at 1s for 1s":               `the fault "delay leader by 10% at 1s for 1s" has a percentage of packets in the field "by", which applies only to loss and reorder; remove the field, or choose one of these kinds`,
-		"blackhole leader by 10ms at 1s for 1s":          `the fault "blackhole leader by 10ms at 1s for 1s" has a duration in the field "by", which applies only to delay (how much later each packet arrives); remove the field, or choose delay`,
+		"blackhole leader by 10ms at 1s for 1s":          `the fault "blackhole leader by 10ms at 1s for 1s" has a duration in the field "by", which applies only to slow-disk, power-loss and delay; remove the field, or choose one of these kinds`,
 		"slow-link leader at 1s for 1s":                  `the fault "slow-link leader at 1s for 1s" needs the field "to": the throughput of the link, for example "to: 1MB/s"`,
 		"delay m1 by 1ms to 1B/s at 1s for 1s":           `the fault "delay m1 by 1ms to 1B/s at 1s for 1s" has the field "to", which applies only to slow-link (the throughput of the link); remove the field, or choose slow-link`,
 		"isolate leader at 1s":                           `the fault "isolate leader at 1s" needs the field "for": how long the fault lasts, for example "for: 3s"`,

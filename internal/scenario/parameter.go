@@ -103,8 +103,9 @@ type value interface {
 	parse(l *Load, text string) error
 	read(d *draft, key string, n *file.Node) error
 	check(c *checks, key string, l *Load)
-	// text returns the value in the form that parse accepts, or an empty string if the load has no
-	// value.
+	// text returns the value as text, or an empty string if the load has no value. parse accepts
+	// this text, with two exceptions: a rate that is a percentage of another trial's throughput, and
+	// the hexadecimal digits of a key that cannot be printed.
 	text(l *Load) string
 	// encode returns the value for JSON, or nil if scenario files would omit it. decode reads the
 	// encoded value.

@@ -198,6 +198,35 @@ trials:
 	}
 }
 
+// Trials on the same running cluster share their connections to it only if they have the same access.
+func TestClusterKeysOfRunningClusters(t *testing.T) {
+	base := RunningCluster{Endpoints: []string{"a:1"}, TLS: true, CACert: "ca", Cert: "c", CertKey: "k", User: "root:geheim", DialTimeout: time.Second}
+	keyOf := func(change func(*RunningCluster)) string {
+		a := base
+		change(&a)
+		key, err := clusterKey(Cluster{Store: "etcd", RunningCluster: &a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	want := keyOf(func(*RunningCluster) {})
+	if keyOf(func(a *RunningCluster) { a.DataDir = "/data" }) != want {
+		t.Error("the key depends on the data folder, which is not a part of the access")
+	}
+	for name, change := range map[string]func(*RunningCluster){
+		"endpoints": func(a *RunningCluster) { a.Endpoints = []string{"a:2"} }, "tls": func(a *RunningCluster) { a.TLS = false },
+		"cacert": func(a *RunningCluster) { a.CACert = "" }, "authority": func(a *RunningCluster) { a.Authority = "PEM" },
+		"cert": func(a *RunningCluster) { a.Cert = "d" }, "key": func(a *RunningCluster) { a.CertKey = "l" },
+		"insecure-skip-tls-verify": func(a *RunningCluster) { a.SkipVerify = true }, "dial-timeout": func(a *RunningCluster) { a.DialTimeout = time.Minute },
+		"user's name": func(a *RunningCluster) { a.User = "me:geheim" }, "password": func(a *RunningCluster) { a.User = "root:other" },
+	} {
+		if key := keyOf(change); key == want || strings.Contains(key, "geheim") {
+			t.Errorf("with another %s, the key is %s; want a key without the password that differs from %s", name, key, want)
+		}
+	}
+}
+
 func TestColonsInListsInBraces(t *testing.T) {
 	s := parse(t, "f.yaml", "trials: [{store: etcd, operation: put, endpoints: [127.0.0.1:2379, host:1, 'c:3']}, {store: etcd, operation: get, matrix: {target: [leader, member:2]}}]")
 	for _, trial := range s.Trials {

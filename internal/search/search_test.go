@@ -132,6 +132,30 @@ func TestNoEstimateWithoutRateThatHeld(t *testing.T) {
 	}
 }
 
+// If a new period begins, the display no longer shows the interval of the previous period.
+func TestNewPeriodClearsInterval(t *testing.T) {
+	t.Parallel()
+	for _, p := range []*Parameter{nil, {Key: "nodes", Integer: true, Min: 1, Max: 100, read: valueless}} {
+		o := capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, TimeLimit: 600, InitialRate: 10, MinRate: 1, MaxRate: 100}
+		if p != nil {
+			o = p.options(o, true)
+		}
+		s := &seeker{Options: &Options{Parameter: p}, search: capacity.New(o)}
+		one := capacity.Trial{Plan: capacity.Plan{Rate: 40, Window: 10}, Length: 10, Due: 10_000, Done: 10_000, Served: 10_000}
+		for range 10 {
+			one.Seconds = append(one.Seconds, capacity.Second{Due: 1000, Bad: []float64{1000}})
+		}
+		s.search.Add(one, 12)
+		if s.recordProgress(true); !strings.Contains(s.intervalText, "so far") {
+			t.Errorf("with the parameter %v, the text about the interval is %q, want an interval", p, s.intervalText)
+		}
+		s.search = capacity.New(o) // like a new period, it has no upper end
+		if s.recordProgress(true); s.intervalText != "" {
+			t.Errorf("with the parameter %v, the text about the interval is %q after a new period began, want none", p, s.intervalText)
+		}
+	}
+}
+
 func TestRatesInNamesHaveNoExponent(t *testing.T) {
 	t.Parallel()
 	for rate, want := range map[float64]string{100: "100", 9018.4473: "9018.4", 102400: "102400", 1234567: "1234600", 0.5: "0.5"} {

@@ -236,7 +236,7 @@ func triedText(c *record.CapacityTrial, t *record.Trial) string {
 	case c.Overloaded:
 		return words + "; overloaded"
 	case c.Holds:
-		return words + "; kept"
+		return words + "; met"
 	}
 	return words + "; missed"
 }
@@ -247,6 +247,7 @@ func (s *seeker) recordProgress(more bool) {
 	f, is := &s.found, s.recordInterval(r.Interval)
 	f.Lower, f.Upper, f.Estimate = is.Lower, is.Upper, is.Estimate
 	f.LowerPerSecond, f.UpperPerSecond, f.EstimatePerSecond = is.LowerPerSecond, is.UpperPerSecond, is.EstimatePerSecond
+	s.intervalText = "" // a new period may have no upper end yet
 	if p := s.Parameter; p != nil && f.Upper != nil {
 		s.intervalText = fmt.Sprintf("; so far %s=%s", p.Key, text.JoinRange(text.Number(*f.Lower), text.Number(*f.Upper)))
 	} else if f.UpperPerSecond != nil {

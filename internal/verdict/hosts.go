@@ -91,12 +91,10 @@ func (f *Figures) generatorEffectOn(h *measure.Host, c cause) (e Effect) {
 	}
 	for i := range f.Workers {
 		w := &f.Workers[i]
-		at := slices.IndexFunc(f.Hosts, func(o measure.Host) bool { return strings.HasSuffix(w.Worker, " on "+o.Name) })
-		if at < 0 || f.Hosts[at].Machine != h.Machine {
+		if at := f.workerHost(w); at == nil || at.Machine != h.Machine {
 			continue
 		}
-		own := w.figures(f)
-		if own.StolenShare = measure.OrZero(h.StolenShare); own.isMajorCause(c) {
+		if own := w.figures(f); own.isMajorCause(c) {
 			e = e.union(own.generatorEffect())
 		}
 	}

@@ -21,7 +21,7 @@ const (
 	// MaxErrors is the fraction of due operations that may fail (R11).
 	MaxErrors = 0.001
 	// MinBeyond is the minimum number of operations beyond p99 (R12).
-	MinBeyond = 10
+	MinBeyond = measure.MinBeyond
 	// MinOldestInFlightAge is the age up to which R15 ignores operations that were in flight when
 	// the window opened.
 	MinOldestInFlightAge = 100 * time.Millisecond

@@ -177,13 +177,27 @@ func R29WorkerApart(f *Figures) finding {
 	return suspectEach(reasons)
 }
 
+// workerHost returns the host of a worker, or nil if the worker has no host of its own.
+func (f *Figures) workerHost(w *Worker) *measure.Host {
+	for i := range f.Hosts {
+		if h := &f.Hosts[i]; strings.HasSuffix(w.Worker, " on "+h.Name) {
+			return h
+		}
+	}
+	return nil
+}
+
 // figures returns the figures of the worker's own generator, for rules that judge one generator.
 func (w *Worker) figures(all *Figures) Figures {
+	stolen := all.StolenShare
+	if h := all.workerHost(w); h != nil {
+		stolen = measure.OrZero(h.StolenShare)
+	}
 	m := &measure.Totals{Seconds: w.seconds(), Window: w.Window, LoopCPU: w.LoopCPU, RunDelay: w.RunDelay}
 	m.Outcomes = all.Measured.Outcomes // the rules judge the effect on the figures of all workers
 	return Figures{
 		OpenLoop: all.OpenLoop, Measured: m, Merged: all.Merged, Headline: all.Headline, HeadlineIsResponse: all.HeadlineIsResponse,
-		Generator: Generator{Loops: w.Loops, Added: w.Added, ThrottledNS: measure.OrZero(w.ThrottledNS), StolenShare: all.StolenShare},
+		Generator: Generator{Loops: w.Loops, Added: w.Added, ThrottledNS: measure.OrZero(w.ThrottledNS), StolenShare: stolen},
 	}
 }
 

@@ -162,6 +162,23 @@ func TestReasonsNameTheWorker(t *testing.T) {
 	}
 }
 
+// CPU steal on another machine does not explain why a worker was slow, so R30 names the worker's own
+// cause.
+func TestStealOnAnotherHostIsNoCause(t *testing.T) {
+	f := good()
+	f.StolenShare = 0.4 // the highest share of any machine
+	f.Hosts = []measure.Host{{Name: "a", Machine: "m1", StolenShare: new(0.4), HasMembers: true}, {Name: "b", Machine: "m2", StolenShare: new(0.0), GeneratesLoad: true}}
+	f.Workers = []Worker{{Part: &measure.Part{Worker: "w1 on b", Length: 10e9, Loops: 1, RunDelay: 1e9}, Added: added(0, 0.2, 0.3)}}
+	const want = "worker w1 on b: the threads of the load generator waited for a CPU "
+	if found := R30DisturbedWorker(&f); found.state != Suspect || !strings.HasPrefix(found.text, want) {
+		t.Errorf("without CPU steal on the worker's host, R30 is %+v, want %q", found, want)
+	}
+	f.Hosts[1].StolenShare = new(0.4)
+	if found := R30DisturbedWorker(&f); found.text != "" {
+		t.Errorf("with CPU steal on the worker's host, R30 is %+v, want none, because R10 reports the steal", found)
+	}
+}
+
 // In an open loop, the reason for a single worker also states the mean delay, because the p99 of a
 // single worker is not known.
 func TestLateWorkerOfAnOpenLoop(t *testing.T) {

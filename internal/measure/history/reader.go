@@ -87,13 +87,15 @@ var (
 
 // frame reads the next frame without decoding it.
 func (r *reader) frame(b *block) error {
-	switch err := b.Read(r.in); err {
-	case nil:
+	switch err := b.Read(r.in); {
+	case err == nil:
 		return nil
-	case files.ErrIncomplete:
+	case errors.Is(err, files.ErrIncomplete):
 		return errIncomplete
-	default:
+	case errors.Is(err, files.ErrDamaged):
 		return errDamaged
+	default:
+		return fmt.Errorf("the history cannot be read to its end; only the operations before the error are used (%w)", err)
 	}
 }
 
@@ -272,8 +274,8 @@ func (s *Set) Read(do func([]Op) error) error {
 }
 
 // merge merges the operations from several readers by the times at which they ended. It keeps the
-// order within each reader. If two operations ended at the same time, the operation from the
-// earlier reader comes first. So the records of a transaction stay together.
+// order within each reader, and the records of a transaction stay together. If two operations ended
+// at the same time, the operation from the earlier reader comes first.
 func merge(active []*reader, do func([]Op) error) error {
 	var continuing *reader // set if a transaction of this reader continues in its next block
 	for len(active) > 0 {

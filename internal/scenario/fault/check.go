@@ -47,13 +47,16 @@ func (f *Fault) checkTimes(row *kindProperties) string {
 	return ""
 }
 
+// noAmountReason is the reason why a kind does not allow a duration in the key "by".
+const noAmountReason = "has a duration in the field \"by\", which applies only to slow-disk, power-loss and delay; remove the field, or choose one of these kinds"
+
 // checkAmount checks the keys "by" and "to", and the key "every" of a random fault.
 func (f *Fault) checkAmount(row *kindProperties) string {
 	switch {
 	case row.amountHelp != "" && f.Amount == 0:
 		return "needs the field \"by\": " + row.amountHelp
 	case row.amountHelp == "" && !row.hasLeadTime && f.Amount != 0:
-		return "has the field \"by\", which applies only to slow-disk (how much longer each sync takes); remove the field, or choose slow-disk"
+		return noAmountReason
 	case row.needsServer && f.Server == "":
 		return "needs the field \"to\": the server with which members are restarted, for example \"to: 3.9.5\", \"to: default\" or \"to: /opt/etcd\""
 	case f.Kind == Random && f.Every == 0:
@@ -122,7 +125,7 @@ func (f *Fault) checkTraffic(*kindProperties) string {
 	case n.throughputHelp == "" && f.Throughput > 0:
 		return "has the field \"to\", which applies only to slow-link (the throughput of the link); remove the field, or choose slow-link"
 	case row.amountHelp == "" && f.Amount > 0:
-		return "has a duration in the field \"by\", which applies only to delay (how much later each packet arrives); remove the field, or choose delay"
+		return noAmountReason
 	}
 	return ""
 }
