@@ -54,11 +54,11 @@ type Frame struct {
 }
 
 // Read reads the next frame. It returns ErrIncomplete if the frame is incomplete or the input has
-// ended, and ErrDamaged if the frame is damaged.
+// ended, ErrDamaged if the frame is damaged, and any other error of the input unchanged.
 func (f *Frame) Read(in io.Reader) error {
 	var head [headSize]byte
-	if _, err := io.ReadFull(in, head[:]); err != nil {
-		return ErrIncomplete
+	if err := readFull(in, head[:]); err != nil {
+		return err
 	}
 	n := binary.LittleEndian.Uint32(head[:])
 	f.Count = int(binary.LittleEndian.Uint32(head[4:]))
@@ -70,13 +70,22 @@ func (f *Frame) Read(in io.Reader) error {
 		f.Payload = make([]byte, n)
 	}
 	f.Payload = f.Payload[:n]
-	if _, err := io.ReadFull(in, f.Payload); err != nil {
-		return ErrIncomplete
+	if err := readFull(in, f.Payload); err != nil {
+		return err
 	}
 	if checksum(head[:], f.Payload) != binary.LittleEndian.Uint32(head[headSize-4:]) {
 		return ErrDamaged
 	}
 	return nil
+}
+
+// readFull fills b. It returns ErrIncomplete if the input ends before, and any other error unchanged.
+func readFull(in io.Reader, b []byte) error {
+	_, err := io.ReadFull(in, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return ErrIncomplete
+	}
+	return err
 }
 
 // BlockWriter writes a file of compressed blocks. After an error it writes nothing more, because
@@ -157,15 +166,22 @@ func (w *BlockWriter) noteError(err error) {
 var ErrUnreadableHeader = errors.New("the header cannot be read")
 
 // ReadBlockHeader reads the signature and the header of a file of compressed blocks. If the file has
-// a different signature, ReadBlockHeader returns the error errForeign.
+// a different signature, ReadBlockHeader returns the error errForeign. It returns an error of the
+// input unchanged.
 func ReadBlockHeader(in io.Reader, signature string, errForeign error, header any) error {
 	first := make([]byte, len(signature))
-	if _, err := io.ReadFull(in, first); err != nil || string(first) != signature {
+	switch err := readFull(in, first); {
+	case errors.Is(err, ErrIncomplete), err == nil && string(first) != signature:
 		return errForeign
+	case err != nil:
+		return err
 	}
 	var f Frame
-	if f.Read(in) != nil {
+	switch err := f.Read(in); {
+	case errors.Is(err, ErrIncomplete), errors.Is(err, ErrDamaged):
 		return errors.New("the header is damaged")
+	case err != nil:
+		return err
 	}
 	if json.Unmarshal(f.Payload, header) != nil {
 		return ErrUnreadableHeader

@@ -31,22 +31,29 @@ func OpenIn(dir, name string) (*os.File, error) {
 	defer func() { _ = root.Close() }()
 	path := filepath.Join(dir, name)
 	f, err := open(path, name, root.Stat, root.OpenFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		if link := firstLink(root, name); link != "" {
+	if err != nil {
+		if link := escapingLink(root, name); link != "" {
 			err = readError(path, fmt.Errorf("%s is a symbolic link to a target outside %s, and quorumbench does not follow such links; replace the link with a copy of its target", link, dir))
 		}
 	}
 	return f, err
 }
 
-// firstLink returns the first symbolic link in a file's path, or "".
-func firstLink(root *os.Root, name string) string {
+// escapingLink returns the first symbolic link in a file's path whose target is outside the root,
+// or "".
+func escapingLink(root *os.Root, name string) string {
+	_, err := root.Stat("..")
+	errEscapes := errors.Unwrap(err) // the package os does not export this error
 	prefix := ""
-	for _, part := range strings.Split(filepath.Clean(name), "/") {
+	for part := range strings.SplitSeq(filepath.Clean(name), "/") {
 		prefix = filepath.Join(prefix, part)
+		if _, err := root.Stat(prefix); !errors.Is(err, errEscapes) {
+			continue
+		}
 		if info, err := root.Lstat(prefix); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return prefix
 		}
+		return ""
 	}
 	return ""
 }

@@ -71,6 +71,33 @@ func TestReadInStaysInTheFolder(t *testing.T) {
 	}
 }
 
+// An error of OpenIn blames a symbolic link only if the target of this link is outside the folder.
+func TestOpenInNamesTheLinkThatLeavesTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "sub", "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"inside": "sub", "sub/out": "../../other", "loop": "loop", "none": "sub/none"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"inside/folder":     "it is a folder and not a regular file",
+		"inside/out/file":   "inside/out is a symbolic link to a target outside " + dir,
+		"sub/out":           "sub/out is a symbolic link to a target outside " + dir,
+		"loop":              "too many levels of symbolic links",
+		"none":              "no such file or directory",
+		"../other":          "path escapes from parent",
+		"inside/folder/x/y": "no such file or directory",
+	} {
+		_, err := OpenIn(dir, name)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(want, "link") && strings.Contains(err.Error(), "symbolic link") {
+			t.Errorf("%s: the error is %v, want %q", name, err, want)
+		}
+	}
+}
+
 func TestReadHasALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, []byte("12345"), 0o600); err != nil {

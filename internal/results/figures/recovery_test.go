@@ -263,7 +263,7 @@ func TestConsecutiveFaults(t *testing.T) {
 	if len(one) != 1 || !strings.HasPrefix(one[0], "pause leader for 1s at 5 s: no operation completed for 1.5 s; the longest gap before the fault was ") || !strings.HasSuffix(one[0], "; all members responded and agreed on a leader again 2 s after the fault began") {
 		t.Errorf("the sentence about one fault is %q", one)
 	}
-	if none := record.OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was longer than the longest gap before the fault") {
+	if none := record.OutageSentences(p.faults(false, done(20, 20.5))); len(none) != 1 || !strings.Contains(none[0], "no outage (no gap was significantly longer than the longest gap before the fault") {
 		t.Errorf("the sentences about no fault are %q", none)
 	}
 }

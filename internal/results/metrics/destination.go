@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -35,9 +36,9 @@ func ParseDestination(s string) (*Destination, error) {
 		}
 		return nil, fmt.Errorf("%q is not a URL (%w); write http://HOST:PORT/api/v1/write", s, err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, fmt.Errorf("%q does not begin with http:// or https://, or contains no host; write http://HOST:PORT/api/v1/write", u.Redacted())
+		return nil, fmt.Errorf("%s does not begin with http:// or https://, or contains no host; write http://HOST:PORT/api/v1/write", shown(s))
 	case u.Fragment != "":
-		return nil, fmt.Errorf("%q contains a fragment (the part after #), which is never sent; remove the fragment", u.Redacted())
+		return nil, fmt.Errorf("%s contains a fragment (the part after #), which is never sent; remove the fragment", shown(s))
 	}
 	d := &Destination{}
 	if u.User != nil {
@@ -51,6 +52,14 @@ func ParseDestination(s string) (*Destination, error) {
 	}
 	d.url = u.String()
 	return d, nil
+}
+
+// shown returns a URL in quotation marks, or the words "the URL" if the URL may contain a password.
+func shown(s string) string {
+	if strings.Contains(s, "@") {
+		return "the URL"
+	}
+	return strconv.Quote(s)
 }
 
 // String returns the URL without user information.

@@ -33,6 +33,10 @@ func TestDestinations(t *testing.T) {
 		"ftp://me:hidden@h/":                      "does not begin with http:// or https://",
 		"http://me:hidden@h:port/":                "the URL is invalid",
 		"http://me:hidden@h/\x7f":                 "the URL is invalid",
+		"me:hidden@h/write":                       "the URL does not begin with http:// or https://",
+		"http:me:hidden@h/write":                  "the URL does not begin with http:// or https://",
+		"http://hidden@h/#x":                      "the URL contains a fragment",
+		"http:/h/write":                           `"http:/h/write" does not begin with http:// or https://`,
 	} {
 		d, err := ParseDestination(given)
 		got := d.String()

@@ -64,11 +64,7 @@ func (p *Profile) Lines() []string {
 	} else {
 		say("    key-space: %d", load.keySpace)
 	}
-	if p.HotShare > hotKeyShare+0.1 {
-		say("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", hotKeyShare, strconv.FormatFloat(min(p.HotShare, 1), 'f', 2, 64))
-	} else {
-		say("    distribution: uniform # the most used 20 %% of the keys received %s of the calls", text.Percent(p.HotShare, 0))
-	}
+	p.distribution(say)
 	if p.hasKind(kv.Range, kv.TxnGet) {
 		say("    range-limit: %d # median number of keys per range in the recording; 99th percentile %d", min(max(p.Read.Percentile(50), 1), maxRead), p.Read.Percentile(99))
 	}
@@ -77,6 +73,18 @@ func (p *Profile) Lines() []string {
 	}
 	say("    preload: %v", load.keySpace <= scenario.MaxPreload)
 	return out
+}
+
+// distribution adds the distribution of the keys.
+func (p *Profile) distribution(addLine func(string, ...any)) {
+	switch hot := float64(hotKeys(p.DistinctKeys)) / float64(max(p.DistinctKeys, 1)); {
+	case hot == 0: // no call has a single key
+		addLine("    distribution: uniform")
+	case p.HotShare > hot+0.1:
+		addLine("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", hotKeyShare, strconv.FormatFloat(min(p.HotShare, 1), 'f', 2, 64))
+	default:
+		addLine("    distribution: uniform # the most used %s of the keys received %s of the calls", text.Percent(hot, 0), text.Percent(p.HotShare, 0))
+	}
 }
 
 func (p *Profile) hasKind(kinds ...kv.Kind) bool {

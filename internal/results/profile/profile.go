@@ -31,8 +31,8 @@ type Profile struct {
 	Methods    []Method // all kinds of calls, with their names in the protocol
 	// DistinctKeys is the number of different keys in calls that have a single key. HotShare is the
 	// share of these calls that used one of the hottest keys, which are the most used fifth of all
-	// keys. If the recording has more keys than a profile stores, DistinctKeys and HotShare are
-	// estimates, and KeysEstimated is set.
+	// keys, rounded up. If the recording has more keys than a profile stores, DistinctKeys and
+	// HotShare are estimates, and KeysEstimated is set.
 	DistinctKeys  int
 	KeysEstimated bool
 	HotShare      float64
@@ -49,15 +49,17 @@ type Profile struct {
 	// is the mean number of operations in flight.
 	PeakPerSecond uint64
 	InFlight      float64
-	// Gaps holds the gaps of the recording, up to maxGaps. Gaps with the same reason are combined
-	// into one. OtherGaps is the number of gaps that did not fit into Gaps.
+	// Gaps holds the gaps of the recording, up to maxGaps. Similar gaps are combined into one.
+	// OtherGaps is the number of gaps that did not fit into Gaps.
 	Gaps            []MergedGap
 	OtherGaps       uint64
 	PartialSegments uint64 // number of ranges whose prefix ends within a segment of a key, if the keys in the recording are hashed
 }
 
-// MergedGap is a gap in a recording. MergedCount is the number of later gaps with the same reason
-// that were combined with this gap. Calls includes the missing calls of these later gaps.
+// MergedGap is a gap in a recording. MergedCount is the number of later gaps that were combined with
+// this gap, because they have the same reason and agree in two more points: whether they concern a
+// single connection, and whether the number of missing calls is known. MissingCalls includes the
+// missing calls of these later gaps.
 type MergedGap struct {
 	call.Gap
 	MergedCount uint64
@@ -200,8 +202,7 @@ func (m *profileBuilder) method(name string) *Method {
 	return one
 }
 
-// gap counts a gap. It combines gaps that have the same reason, if they agree in two more points:
-// whether they concern a single connection, and whether the number of missing calls is known.
+// gap counts a gap. It combines gaps as MergedGap describes.
 func (m *profileBuilder) gap(g *call.Gap) {
 	for i := range m.Gaps {
 		if known := &m.Gaps[i]; known.Reason == g.Reason && (known.Conn == 0) == (g.Conn == 0) && (known.MissingCalls == 0) == (g.MissingCalls == 0) {
@@ -262,6 +263,10 @@ func (m *profileBuilder) part(c *call.Call, p *call.Part) {
 // hotKeyShare is the share of keys that HotShare counts as the most used keys.
 const hotKeyShare = 0.2
 
+// hotKeys returns how many of n keys HotShare counts as the most used keys. A load with the
+// distribution hotspot has the same number of hot keys.
+func hotKeys(n int) int { return int(math.Ceil(hotKeyShare * float64(n))) }
+
 func (m *profileBuilder) finish() {
 	m.Length = max(m.last-m.first, 1)
 	used := 0.0
@@ -300,7 +305,7 @@ func (m *profileBuilder) finish() {
 	m.HotShare = hotShare(m.keys.stored)
 }
 
-// hotShare returns the share of the calls that went to the most used fifth of the keys.
+// hotShare returns the share of the calls that went to the most used keys.
 func hotShare(keys map[uint64]*uint64) float64 {
 	counts, all, busy := make([]uint64, 0, len(keys)), uint64(0), uint64(0)
 	for _, n := range keys {
@@ -311,7 +316,7 @@ func hotShare(keys map[uint64]*uint64) float64 {
 		return 0
 	}
 	slices.Sort(counts)
-	for _, n := range counts[len(counts)-int(hotKeyShare*float64(len(counts))):] {
+	for _, n := range counts[len(counts)-hotKeys(len(counts)):] {
 		busy += n
 	}
 	return float64(busy) / float64(all)

@@ -35,6 +35,34 @@ func write(t *testing.T, calls []*call.Call, gaps ...call.Gap) string {
 	return path
 }
 
+// The distribution takes into account that a fifth of a few keys is rounded up.
+func TestDistributionOfFewKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		uses []int // by key
+		want string
+	}{
+		"one key":       {[]int{9}, "distribution: uniform # the most used 100 % of the keys received 100 % of the calls"},
+		"equal use":     {[]int{10, 10, 10, 10}, "distribution: uniform # the most used 25 % of the keys received 25 % of the calls"},
+		"one hot key":   {[]int{98, 1, 1}, "distribution: {name: hotspot, hot-keys: 0.2, hot-operations: 0.98}"},
+		"seven keys":    {[]int{10, 10, 10, 10, 10, 10, 10}, "distribution: uniform # the most used 29 % of the keys received 29 % of the calls"},
+		"no single key": {nil, "distribution: uniform"},
+	} {
+		calls := []*call.Call{{At: 1, Duration: 1000, Conn: 1, Method: "KV/Range", Parts: []call.Part{{Action: call.Read, Scope: call.Prefix, Key: []byte("/")}}}}
+		for key, n := range c.uses {
+			for range n {
+				calls = append(calls, put(1, fmt.Sprintf("/key/%d", key), 10))
+			}
+		}
+		p, err := profile.Read(write(t, calls))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !slices.Contains(p.Lines(), "    "+c.want) {
+			t.Errorf("%s: the scenario lacks the line %q:\n%s", name, c.want, strings.Join(p.Lines(), "\n"))
+		}
+	}
+}
+
 func put(at int64, key string, size int) *call.Call {
 	return &call.Call{At: at, Duration: 1000, Conn: 1, Method: "KV/Put", Parts: []call.Part{
 		{Action: call.Write, Key: []byte(key), Value: call.Value{Size: size}}}}
@@ -81,7 +109,7 @@ func TestFiguresMatchTheCalls(t *testing.T) {
 		}
 		slices.Sort(uses)
 		busy := 0
-		for _, u := range uses[len(uses)-used/5:] {
+		for _, u := range uses[len(uses)-int(math.Ceil(0.2*float64(used))):] {
 			busy += u
 		}
 		slices.Sort(sizes)

@@ -16,9 +16,12 @@ type Cleanup struct {
 	Revision int64 `json:"compacted_revision,omitempty"`
 	// Space holds the database sizes of the members that report a size.
 	Space []Space `json:"space,omitempty"`
-	// Failure is a sentence with the reason in two cases: keys of the load are, or may be, still in
-	// the store, or disk space was not freed. Failure is empty otherwise.
+	// Failure is a sentence with the reason if keys of the load are, or may be, still in the store.
+	// Failure is empty otherwise.
 	Failure string `json:"error,omitempty"`
+	// NotReclaimed is a sentence with the reason if the keys were removed, but disk space was not
+	// freed. NotReclaimed is empty otherwise.
+	NotReclaimed string `json:"not_reclaimed,omitempty"`
 }
 
 // Space holds the sizes of one member's database before and after the clean-up, in bytes.
@@ -36,10 +39,15 @@ func (s *Space) FreedBytes() int64 { return max(s.Before-s.After, 0) }
 // Err returns an error if the clean-up failed, and nil if it succeeded or was not
 // requested.
 func (c *Cleanup) Err() error {
-	if c == nil || c.Failure == "" {
+	switch {
+	case c == nil:
 		return nil
+	case c.Failure != "":
+		return fmt.Errorf("some keys that the load wrote may still exist: %s", c.Failure)
+	case c.NotReclaimed != "":
+		return fmt.Errorf("the load's keys were removed, but the disk space was not freed: %s", c.NotReclaimed)
 	}
-	return fmt.Errorf("some keys that the load wrote may still exist: %s", c.Failure)
+	return nil
 }
 
 // Defragmented reports whether any member was defragmented.

@@ -163,8 +163,8 @@ func TestCalibrationAppliesToItsMachineAndProgram(t *testing.T) {
 	two := 2.0
 	for want, change := range map[string]func(*measure.Machine, *Tool){
 		"the machine has the kernel 6.2 instead of 6.1":                                                                func(m *measure.Machine, _ *Tool) { m.Kernel = "6.2" },
-		"the machine has the number of processors 4 instead of 2":                                                      func(m *measure.Machine, _ *Tool) { m.CPUs = 4 },
-		"the machine has the limit of processors 2 instead of no limit":                                                func(m *measure.Machine, _ *Tool) { m.CPULimit = &two },
+		"the machine has the CPU count 4 instead of 2":                                                                 func(m *measure.Machine, _ *Tool) { m.CPUs = 4 },
+		"the machine has the CPU limit 2 instead of no limit":                                                          func(m *measure.Machine, _ *Tool) { m.CPULimit = &two },
 		"the machine has the name other instead of vm":                                                                 func(m *measure.Machine, _ *Tool) { m.Name = "other" },
 		"this program is quorumbench v2 (abc) by go1, and the calibration was measured by quorumbench v1 (abc) by go1": func(_ *measure.Machine, t *Tool) { t.Version = "v2" },
 		"this program is quorumbench v1 by go1, and the calibration was measured by quorumbench v1 (abc) by go1":       func(_ *measure.Machine, t *Tool) { t.Revision = "" },

@@ -58,7 +58,7 @@ func ReadCalibration(path string) (*Calibration, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("cannot show the calibration in %s: %w; \"quorumbench check machine\" writes a new one", path, err)
+	return nil, fmt.Errorf("cannot read the calibration in %s: %w; \"quorumbench check machine\" writes a new one", path, err)
 }
 
 // ParseCalibration parses the JSON of a calibration, which may come from an untrusted source. All

@@ -137,7 +137,8 @@ func (w *Writer) SetCapacity(results Searches) error {
 	return w.update(func(r *Run) { r.Capacity, r.CapacityByParameter = one, over })
 }
 
-// deepCopy returns a deep copy.
+// deepCopy returns a copy with its own lists. The copy shares only numbers that never change with c:
+// those behind pointers, and the lists BadShares.
 func (c *Capacity) deepCopy() Capacity {
 	out := *c
 	out.Trials = append([]CapacityTrial{}, c.Trials...)

@@ -76,7 +76,7 @@ func FairnessOf(shares []float64) (index float64, ok bool) {
 func evennessOf(values []float64) Evenness {
 	slices.Sort(values)
 	e := Evenness{Count: len(values), Fewest: values[0], Median: values[(len(values)-1)/2], Most: values[len(values)-1]}
-	sum := 0.0 // the sum is exact, because the numbers are whole
+	sum := 0.0
 	for _, x := range values {
 		sum += x
 	}

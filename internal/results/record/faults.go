@@ -215,11 +215,11 @@ func outageSentence(what string, all []*Fault) string {
 	words := what
 	if len(all) > 1 {
 		words += fmt.Sprintf(", %d times", len(all))
-	} else if began := all[0].BeganAt; began != nil {
-		words += " at " + text.MeasuredSeconds(*began)
+	} else {
+		words += " at " + text.MeasuredSeconds(*all[0].BeganAt)
 	}
 	if outages[len(outages)-1] == 0 {
-		words += fmt.Sprintf(": no outage (no gap was longer than the longest gap before the fault, %s)", text.MeasuredSeconds(longest))
+		words += fmt.Sprintf(": no outage (no gap was significantly longer than the longest gap before the fault, %s)", text.MeasuredSeconds(longest))
 	} else {
 		words += fmt.Sprintf(": no operation completed for %s; the longest gap before the fault was %s", medianAndMax(outages), text.MeasuredSeconds(longest))
 	}

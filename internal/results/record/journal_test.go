@@ -56,6 +56,38 @@ func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
 	return written
 }
 
+// A writer may replace run.json and remove the journal after a reader has read the old run.json. The
+// reader then reads both files again, so that no trial is missing.
+func TestOpenDuringReplacementOfTheJournal(t *testing.T) {
+	settle.SkipUnderRace(t)
+	w, err := Create(t.TempDir(), "large", noon, Run{Name: "large"})
+	must(t, err)
+	recordLarge(t, w, 0, 40)
+	if w.journal == nil {
+		t.Fatal("the run has no journal")
+	}
+	reads := 0
+	run, err := readUnchanged(w.Dir(), func(dir string) (*Run, error) {
+		run, err := readRun(dir)
+		must(t, err)
+		if reads++; reads == 1 {
+			must(t, w.writeRun())
+		}
+		return run, run.readJournal(dir)
+	})
+	if err != nil || len(run.Trials) != 40 || reads != 2 {
+		t.Errorf("the run has %d trials after %d reads, want 40 trials after 2 reads; the error is %v", len(run.Trials), reads, err)
+	}
+	reads = 0
+	if _, err := readUnchanged(w.Dir(), func(string) (*Run, error) {
+		reads++
+		must(t, os.WriteFile(filepath.Join(w.Dir(), runFile), make([]byte, reads), 0o600))
+		return run, nil
+	}); err != nil || reads != maxReads {
+		t.Errorf("a file that changes all the time is read %d times, want %d; the error is %v", reads, maxReads, err)
+	}
+}
+
 // If the process crashes during a large run, every trial and cluster is either in run.json or in
 // the journal, and readers ignore an incomplete last line. The number of bytes written is
 // proportional to the size of the run. A finished run has no journal.

@@ -47,5 +47,5 @@ func (t *TrialWriter) Members(all []MemberState) {
 	}
 }
 
-// Observe makes o the observer of all trials that begin after this call.
+// Observe makes o the observer of all trials. It must be called before the first trial begins.
 func (w *Writer) Observe(o Observer) { w.observer = o }

@@ -14,14 +14,9 @@ import (
 // Open reads a run directory in any state. It returns an error only if nothing can be shown. The
 // text of the error is one sentence. Less severe damage is reported in the run's Problems.
 func Open(dir string) (*Run, error) {
-	run, err := readRun(dir)
+	run, err := readUnchanged(dir, readWithJournal)
 	if err != nil {
 		return nil, err
-	}
-	if run.State == Incomplete {
-		if err := run.readJournal(dir); err != nil {
-			run.addProblem("Cannot read %s: %v.", journalFile, err)
-		}
 	}
 	run.makePrintable()
 	if run.State == Incomplete {
@@ -37,6 +32,37 @@ func Open(dir string) (*Run, error) {
 		run.inspect(dir, &run.Trials[i])
 	}
 	return run, nil
+}
+
+// maxReads is the maximum number of attempts to read a run while a process writes it.
+const maxReads = 3
+
+// readUnchanged calls the function read until run.json did not change during the call, but at most
+// maxReads times. It is needed because a writer that has replaced run.json removes the journal. If
+// both happened between the reading of run.json and of the journal, the run would lack trials.
+func readUnchanged(dir string, read func(dir string) (*Run, error)) (run *Run, err error) {
+	for range maxReads {
+		size, modified, _ := stampOfFile(dir, runFile) // read returns the error
+		if run, err = read(dir); err != nil {
+			return nil, err
+		}
+		if nowSize, nowModified, _ := stampOfFile(dir, runFile); nowSize == size && nowModified == modified {
+			break
+		}
+	}
+	return run, nil
+}
+
+// readWithJournal reads run.json and the journal without changing their texts. If the journal cannot
+// be read, the run has a problem.
+func readWithJournal(dir string) (*Run, error) {
+	run, err := readRun(dir)
+	if err == nil && run.State == Incomplete {
+		if err := run.readJournal(dir); err != nil {
+			run.addProblem("Cannot read %s: %v.", journalFile, err)
+		}
+	}
+	return run, err
 }
 
 // readRun reads run.json without changing its texts.

@@ -3,7 +3,6 @@ package record
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,5 +103,5 @@ func (r *Replay) Notes() (all []string) {
 // percent returns `part` as a percentage of `total`, which must be above 0. It rounds down, so that
 // the result is 100 only if the two are equal.
 func percent(part, total uint64) string {
-	return strconv.FormatFloat(math.Floor(float64(part)/float64(total)*1e4)/1e2, 'f', -1, 64)
+	return strconv.FormatFloat(float64(part*10_000/total)/100, 'f', -1, 64)
 }

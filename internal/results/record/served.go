@@ -288,7 +288,9 @@ func serviceWhileLost(l *MemberConnections, seconds float64, members []ByMember,
 	}
 	total := uint64(0)
 	for _, b := range members {
-		total += measure.SumBetween(a.ByMember[uint64(b.ID)], from, to)
+		if b.ID != 0 { // operations of unknown members have the ID 0
+			total += measure.SumBetween(a.ByMember[uint64(b.ID)], from, to)
+		}
 	}
 	for _, b := range members {
 		if total > 0 && b.ID != 0 {

@@ -87,6 +87,18 @@ func TestByMember(t *testing.T) {
 	}
 }
 
+// The shares while connections are lost cover only operations that a known member served, even if
+// an entry without an ID exists for an endpoint.
+func TestSharesWhileLostOmitUnknownMembers(t *testing.T) {
+	m, a := lossOf()
+	a.ByMember[0] = []uint64{9, 9, 9, 9, 9, 9, 9, 9, 9, 9}
+	m.Links = append(m.Links, measure.Link{Endpoint: "127.0.0.1:9", Connections: 1, LostAt: -1, BackAt: -1})
+	w := NewTrial(conditions(), Observed{Members: threeMembers, DoneCounts: a}, m, nil, roles).ByMember[1].Connections.WhileLost
+	if w == nil || len(w.Shares) != 3 || math.Abs(w.Shares["m1"]-2.0/3) > 1e-9 || math.Abs(w.Shares["m3"]-1.0/3) > 1e-9 {
+		t.Errorf("the operations during the loss of the connections are %+v, want two thirds at m1 and a third at m3", w)
+	}
+}
+
 // If the connections to a member never come back, WhileLost covers the time until the end of the
 // window. If they come back, and there is no whole second between the loss and the return,
 // WhileLost is null.

@@ -62,7 +62,7 @@ func (t *Tail) Next() (*Update, error) {
 		return nil, err
 	}
 	newest := len(t.run.Trials) - 1
-	if t.trial >= 0 {
+	if t.trial >= 0 && t.trial <= newest { // a resumed run may have fewer trials than before
 		if u, err := t.read(); err != nil || !u.Empty() || t.trial == newest {
 			return u, err
 		}

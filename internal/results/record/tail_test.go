@@ -103,6 +103,26 @@ func TestTailFollowsTheNewestTrial(t *testing.T) {
 	}
 }
 
+// A resumed run can have fewer trials than before. A Tail then follows the newest trial of the run.
+func TestTailFollowsARunWithFewerTrials(t *testing.T) {
+	w := newRun(t)
+	_, err := w.Trial(conditions(), time.Unix(1000, 0))
+	must(t, err)
+	tail, err := NewTail(w.Dir())
+	must(t, err)
+	if u, err := tail.Next(); err != nil || u.Trial == nil {
+		t.Fatalf("the update is %+v, and the error is %v, want a trial", u, err)
+	}
+	run := w.run
+	run.Trials = []Trial{}
+	b, err := encode(&run)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(w.Dir(), runFile), b, 0o600))
+	if u, err := tail.Next(); err != nil || u.Trial != nil {
+		t.Errorf("the update is %+v, and the error is %v, want no trial", u, err)
+	}
+}
+
 func TestFindRunsSearchesThreeLevels(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{"a/run.json", "b/c/run.json", "b/c/d/run.json", "1/2/3/run.json", "1/2/3x/4/run.json", "file"} {

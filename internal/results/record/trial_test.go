@@ -80,7 +80,7 @@ func TestPercentileOnAFailureIsNull(t *testing.T) {
 	for range 200 {
 		add(&timedOut.Failed[measure.ErrorIndex(kv.TimedOut)], 10e9)
 	}
-	m.ErrorTexts = map[kv.Outcome]string{kv.TimedOut: "no answer within 10s", kv.NotSent: "in the warm-up, and not in the window"}
+	m.ErrorTexts = map[kv.Outcome]string{kv.TimedOut: "no response within 10s", kv.NotSent: "in the warm-up, and not in the window"}
 	r := NewTrial(conditions(), Observed{}, m, nil, roles)
 	b, err := json.Marshal(r)
 	must(t, err)
@@ -96,7 +96,7 @@ func TestPercentileOnAFailureIsNull(t *testing.T) {
 	if got, want := flat["failed_from_percentile"].(float64), 100*10_000/10_200.0; got != want {
 		t.Errorf("failed from %v, want %v", got, want)
 	}
-	if flat["errors_by_kind"].(map[string]any)["timeout"] != 200.0 || flat["error_texts"].(map[string]any)["timeout"] != "no answer within 10s" {
+	if flat["errors_by_kind"].(map[string]any)["timeout"] != 200.0 || flat["error_texts"].(map[string]any)["timeout"] != "no response within 10s" {
 		t.Errorf("errors: %v, %v", flat["errors_by_kind"], flat["error_texts"])
 	}
 	if len(r.ErrorTexts) != 1 {
@@ -285,5 +285,18 @@ func TestSlowdownInTheWindowIsSuspect(t *testing.T) {
 		if got := slices.ContainsFunc(trial.Verdict.Reasons, func(r verdict.Reason) bool { return r.Rule == 25 }); got != test.suspect {
 			t.Errorf("R25 is among %v: %v", trial.Verdict.Reasons, got)
 		}
+	}
+}
+
+// Restart writes lists that are empty, not null, like Trial.
+func TestRestartWritesEmptyLists(t *testing.T) {
+	w := newRun(t)
+	c := conditions()
+	tw, err := w.Trial(c, noon)
+	must(t, err)
+	c.Endpoints, c.Notes = nil, nil
+	must(t, tw.Restart(c))
+	if b := readFile(t, w.Dir(), runFile); strings.Contains(b, `"notes": null`) || strings.Contains(b, `"endpoints": null`) {
+		t.Errorf("a list in run.json is null, want an empty list:\n%s", b)
 	}
 }

@@ -222,6 +222,7 @@ func (t *TrialWriter) Abort(state State, failure string) error {
 
 // Restart replaces the conditions of a trial. The trial must not have measured anything yet.
 func (t *TrialWriter) Restart(c Conditions) error {
+	c.Endpoints, c.Notes = orEmpty(c.Endpoints), orEmpty(c.Notes)
 	return t.change(func(at *Trial) { at.Conditions = c })
 }
 

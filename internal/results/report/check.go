@@ -110,8 +110,7 @@ func cleanupParts(out layout, c *record.Cleanup) {
 	if c == nil {
 		return
 	}
-	reclaimed := c.Revision > 0 || c.Defragmented()
-	if c.Failure != "" && !reclaimed {
+	if c.Failure != "" {
 		outcomes(out, fmt.Sprintf("FAIL: Cleanup failed during key deletion: ERROR(%s)", c.Failure))
 		return
 	}
@@ -123,14 +122,14 @@ func cleanupParts(out layout, c *record.Cleanup) {
 			out.addLines(fmt.Sprintf("Defragmenting %q", s.Endpoint), fmt.Sprintf("Defragmented %q", s.Endpoint))
 		}
 	}
-	if reclaimed {
+	if c.Revision > 0 || c.Defragmented() {
 		for _, s := range c.Space {
 			out.addLines(fmt.Sprintf("Space of member %s: %s before, %s after, %s reclaimed", s.Member,
 				bytesOf(s.Before), bytesOf(s.After), bytesOf(s.FreedBytes())))
 		}
 	}
-	if c.Failure != "" {
-		outcomes(out, fmt.Sprintf("FAIL: Cleanup failed: ERROR(%s)", c.Failure))
+	if c.NotReclaimed != "" {
+		outcomes(out, fmt.Sprintf("FAIL: The keys were removed, but the disk space was not freed: ERROR(%s)", c.NotReclaimed))
 	}
 }
 

@@ -54,8 +54,9 @@ func hostsParts(to layout, c *preflight.Check) {
 	to.section("Sources", documents(cited))
 }
 
-// verdictParts reports the verdict for one store: the rules that are not met, and the recommended
-// settings.
+// verdictParts reports the verdict for one store: the results of its rules, and the recommended
+// settings. It omits guidelines that are met. Unless the layout shows details, it also omits
+// guidelines that could not be checked.
 func verdictParts(to layout, v *preflight.Verdict, cited *sources) {
 	head := fmt.Sprintf("%s: %s", v.State, v.Store)
 	if v.State == preflight.CannotTell && v.More > 0 {

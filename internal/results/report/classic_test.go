@@ -18,7 +18,7 @@ import (
 // writes that time out.
 func classicTrial(reads, writes, timeouts int) (*record.Trial, *record.Files) {
 	opened := time.Unix(1_700_000_000, 0).UTC()
-	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 2, Counts: record.Counts{ErrorTexts: map[string]string{"timeout": "no answer within 1s"}}}
+	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 2, Counts: record.Counts{ErrorTexts: map[string]string{"timeout": "no response within 1s"}}}
 	files := &record.Files{}
 	add := func(tag record.Tag, second, n int) {
 		h := measure.NewHistogram()
@@ -50,7 +50,7 @@ func TestClassicHasTheLinesThatScriptsParse(t *testing.T) {
 		"\n  Fastest:\t0.00", "\n  Average:\t0.050", "\n  Stddev:\t0.028", "\n  Requests/sec:\t100.0000\n", "\nResponse time histogram:\n  0.00",
 		"\nLatency distribution:\n  10% in 0.0", "\n  75% in 0.0",
 		"\n  90% in failed.\n", "\nSample in one second (unix latency throughput):\nUNIX-SECOND,MIN-LATENCY-MS,AVG-LATENCY-MS,MAX-LATENCY-MS,AVG-THROUGHPUT\n1700000000,",
-		"\nError distribution:\n  [50]\tno answer within 1s\n",
+		"\nError distribution:\n  [50]\tno response within 1s\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, b.String())

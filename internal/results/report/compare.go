@@ -87,7 +87,7 @@ func ComparisonTables(c *compare.Comparison) []*Table {
 		return []*Table{{Heading: head, Notes: append([]string{"No trial has usable repeats on both sides. Repeat the runs on a quieter machine."}, omittedLines(c)...)}}
 	}
 	both, t := sides(c), c.Table()
-	both.Heading, both.Notes = head, c.Differences
+	both.Heading, both.Notes = head, c.DifferenceSentences()
 	table := TableOf(&t)
 	table.Heading = ""
 	table.Notes = append(table.Notes, compareNotes(c)...)
@@ -211,7 +211,7 @@ func comparisonObject(c *compare.Comparison) (o record.Object) {
 	o.Add("baseline_started", c.Base.Started)
 	o.Add("baseline_tool", c.Base.Tool)
 	o.Add("within_run", c.Run == c.Base)
-	o.Add("differences", orEmpty(c.Differences))
+	o.Add("differences", orEmpty(c.DifferenceSentences()))
 	o.Add("rows", rows)
 	o.Add("margin", c.Margin)
 	o.Add("judged_together", c.FamilySize)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
@@ -350,32 +351,51 @@ func plainRows(rows []summaryRow) [][]string {
 	return all
 }
 
-// summaryText formats the summary as several tables. Each table contains only a few trials, to
-// limit the length of the lines.
+// summaryText formats the summary as several tables. Each table contains only a few trials, so that
+// lines are at most text.ScreenWidth columns wide. A table with a single trial may be wider.
 func summaryText(rows []summaryRow) string {
-	const across = 5
-	var tables []string
-	for from := 0; from < len(rows[0].cells); from += across {
-		g := Table{Columns: make([]analyze.Column, 1+across)}
-		g.Columns[0].LeftAligned = true
-		for _, r := range rows {
-			cells := []string{r.name}
-			for _, words := range r.cells[from:min(from+across, len(r.cells))] {
-				cells = append(cells, text.OrDash(words))
-			}
-			g.add(cells...)
+	var parts []string
+	for from, to := 0, 0; from < len(rows[0].cells); from = to {
+		to = min(from+5, len(rows[0].cells))
+		table := summaryTable(rows, from, to)
+		for to > from+1 && isWide(table) {
+			to--
+			table = summaryTable(rows, from, to)
 		}
-		tables = append(tables, g.aligned(g.Rows))
+		parts = append(parts, table)
 	}
 	servers := "The resource use of the servers is not known."
 	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {
-		servers = "CPU and memory use are the highest sums over the processes of all members in one second. Bytes on connections\n" +
-			"are sums over all members. Reads, writes and sectors are means over all disks of the members' machines. Disk\n" +
-			"space is the mean size of a member's data folder at the end."
+		servers = "CPU and memory use are the highest sums over the processes of all members in one second. " +
+			"Bytes on connections are sums over all members. Reads, writes and sectors are means over all disks of the members' machines. " +
+			"Disk space is the mean size of a member's data folder at the end."
 	}
-	return strings.Join(append(tables,
-		"Latencies are service times in a closed loop and response times in an open loop, in milliseconds. They\n"+
-			"include every operation that was due.\n"+
-			"Throughputs are operations per second, counted in whole seconds. A dash means unknown, or too few samples.\n"+
-			servers+"\n"), "\n")
+	var notes []string
+	for _, note := range []string{
+		"Latencies are service times in a closed loop and response times in an open loop, in milliseconds. They include every operation that was due.",
+		"Throughputs are operations per second, counted in whole seconds. A dash means unknown, or too few samples.",
+		servers,
+	} {
+		notes = append(notes, text.Wrap(note, text.ScreenWidth, 0)...)
+	}
+	return strings.Join(append(parts, strings.Join(notes, "\n")+"\n"), "\n")
+}
+
+// summaryTable formats a part of the summary: the trials [from, to).
+func summaryTable(rows []summaryRow, from, to int) string {
+	t := Table{Columns: make([]analyze.Column, 1+len(rows[0].cells[from:to]))}
+	t.Columns[0].LeftAligned = true
+	for _, r := range rows {
+		cells := []string{r.name}
+		for _, words := range r.cells[from:to] {
+			cells = append(cells, text.OrDash(words))
+		}
+		t.add(cells...)
+	}
+	return t.aligned(t.Rows)
+}
+
+// isWide reports whether a line of a table is wider than the screen.
+func isWide(table string) bool {
+	return slices.ContainsFunc(strings.Split(table, "\n"), func(line string) bool { return utf8.RuneCountInString(line) > text.ScreenWidth })
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // twoStores returns a run of two stores. Each trial takes 3.5 s, and in one of these seconds, no
@@ -124,6 +126,30 @@ func TestDbtester(t *testing.T) {
 	err := Dbtester(io.Discard, run, out)
 	if err == nil || !strings.Contains(err.Error(), "choose an empty or new folder") {
 		t.Errorf("a folder in use: %v", err)
+	}
+}
+
+// TestDbtesterLinesFit checks that the lines of the summary fit on the screen, and that the summary
+// has all trials.
+func TestDbtesterLinesFit(t *testing.T) {
+	for _, width := range []int{8, 24} {
+		rows := []summaryRow{{name: "TRIAL"}, {name: serverMemory}, {name: "SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM"}}
+		for i := range rows {
+			for trial := range 7 {
+				rows[i].cells = append(rows[i].cells, fmt.Sprintf("%0*d", width, trial))
+			}
+		}
+		summary := summaryText(rows)
+		for line := range strings.Lines(summary) {
+			if n := len(strings.TrimSuffix(line, "\n")); n > text.ScreenWidth {
+				t.Errorf("with cells of %d columns, a line has %d columns, want at most %d: %s", width, n, text.ScreenWidth, line)
+			}
+		}
+		for trial := range 7 {
+			if cell := fmt.Sprintf("%0*d", width, trial); strings.Count(summary, cell) != len(rows) {
+				t.Errorf("the cell %s occurs %d times, want %d times, in\n%s", cell, strings.Count(summary, cell), len(rows), summary)
+			}
+		}
 	}
 }
 

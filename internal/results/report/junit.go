@@ -184,7 +184,7 @@ func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 	if err := compare.CheckJudgeable([]*compare.Comparison{c}); err != nil && failing {
 		s.add("changes could be judged", 0, junitCase{Error: outcome("unjudged", err.Error())})
 	}
-	for _, line := range append(c.Differences, compareNotes(c)...) {
+	for _, line := range append(c.DifferenceSentences(), compareNotes(c)...) {
 		s.addLines(line)
 	}
 }

@@ -55,6 +55,8 @@ func lawSentence(l *size.Ladder) string {
 	words := fmt.Sprintf("Universal Scalability Law (Gunther): %s, %s, %s; deviation of the steps %s, R² %.3f.",
 		parameter("λ", s.Lambda, "/s"), parameter("contention σ", s.Sigma, ""), parameter("coherency κ", s.Kappa, ""), text.Percent(s.Deviation, 1), s.Explained)
 	switch n, x, ok := s.Peak(); {
+	case ok && n == 1 && (s.Kappa.Low > 0 || s.Sigma.Low > 1):
+		words += " The throughput falls with every additional operation in flight."
 	case !ok || s.Kappa.Low == 0:
 		words += " The coherency parameter may be zero, so the maximum throughput is unknown."
 	case n > l.MaxConcurrency:

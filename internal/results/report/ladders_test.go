@@ -8,6 +8,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/limits"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -50,6 +52,30 @@ func TestKneeAndScalability(t *testing.T) {
 	}
 	if got := renderText(t, ladderRun(1, 2)); strings.Contains(got, "Knee") {
 		t.Errorf("the report of two steps names a knee: %s", got)
+	}
+}
+
+// TestFallingThroughput checks the sentence about a ladder whose throughput falls from the first
+// step on.
+func TestFallingThroughput(t *testing.T) {
+	interval := func(low, value, high float64) stats.Interval {
+		return stats.Interval{Low: low, Value: value, High: high}
+	}
+	const falls, unknown = "The throughput falls with every additional operation in flight.", "The coherency parameter may be zero, so the maximum throughput is unknown."
+	for _, c := range []struct {
+		sigma, kappa stats.Interval
+		want         string
+	}{
+		{interval(0.9, 1.2, 1.5), interval(0.1, 0.2, 0.3), falls},
+		{interval(1.1, 1.2, 1.5), interval(0, 0, 0.3), falls},
+		{interval(0.9, 1.2, 1.5), interval(0, 0.2, 0.3), unknown},
+		{interval(0.3, 0.4, 0.5), interval(1, 2, 3), falls},
+		{interval(0.3, 0.4, 0.5), interval(0.005, 0.006, 0.007), "The maximum throughput is "},
+	} {
+		l := size.Ladder{MaxConcurrency: 100, Scaling: &stats.Scaling{Lambda: interval(90, 100, 110), Sigma: c.sigma, Kappa: c.kappa}}
+		if got := lawSentence(&l); !strings.Contains(got, c.want) {
+			t.Errorf("with σ %v and κ %v, the sentence is %q, want %q in it", c.sigma, c.kappa, got, c.want)
+		}
 	}
 }
 

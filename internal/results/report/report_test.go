@@ -135,7 +135,7 @@ func (m made) totals() *measure.Totals {
 		}
 		failed.Failed[measure.ErrorIndex(kv.TimedOut)] = h
 		t.Cells = append(t.Cells, failed)
-		t.ErrorTexts = map[kv.Outcome]string{kv.TimedOut: "no answer within 10 s"}
+		t.ErrorTexts = map[kv.Outcome]string{kv.TimedOut: "no response within 10 s"}
 	}
 	t.Outcomes[kv.OK], t.Outcomes[kv.TimedOut] = uint64(n), uint64(m.timeouts)
 	t.Due = uint64(n + m.timeouts)

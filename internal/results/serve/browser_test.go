@@ -105,6 +105,15 @@ func TestBrowserFollowsAnActiveRun(t *testing.T) {
 	b.CheckRequests(base[:strings.Index(base, "/runs/")+1])
 }
 
+func TestBrowserShowsThatAStreamIsRefused(t *testing.T) {
+	s, base, active := started(t, short("active", 0, ""))
+	active.Begin()
+	s.viewers.Store(maxViewers)
+	b := browser.Open(t, base)
+	b.WaitFor(`document.querySelector("#state").textContent === "the server refused the connection; reload the page"`)
+	active.Kill()
+}
+
 func TestBrowserPagesFitEveryScreen(t *testing.T) {
 	settle.LongOnly(t, "TestBrowserListsFiltersAndOverlays")
 	dir := t.TempDir()

@@ -47,6 +47,11 @@ type entry struct {
 	Summary *Summary     `json:"summary"`
 }
 
+// sameProblem reports whether a run was unreadable for the same reason at an earlier scan.
+func (e *entry) sameProblem(earlier *entry) bool {
+	return earlier != nil && earlier.Stamp == e.Stamp && e.Summary.Problem != "" && earlier.Summary.Problem == e.Summary.Problem
+}
+
 // indexFile is the contents of an index file.
 type indexFile struct {
 	Schema string   `json:"schema"`
@@ -64,7 +69,8 @@ func NewIndex(dir, cache string, now func() time.Time) (*Index, error) {
 	x := &Index{dir: full, now: now, entries: map[string]*entry{}, upToDate: true}
 	x.summaries.Store(&[]*Summary{})
 	if cache != "" {
-		x.file = filepath.Join(cache, fmt.Sprintf("index-%x.json", sha256.Sum256([]byte(full)))[:len("index-")+16]+".json")
+		sum := sha256.Sum256([]byte(full))
+		x.file = filepath.Join(cache, fmt.Sprintf("index-%x.json", sum[:8]))
 		x.load()
 	}
 	return x, nil
@@ -111,9 +117,9 @@ func (x *Index) save() error {
 	return nil
 }
 
-// Scan finds new, changed and removed runs. It reads the new and changed runs and returns their
-// number. If the index file cannot be written, Scan returns an error, although the index in memory
-// is up to date.
+// Scan finds new, changed and removed runs. It reads the new and changed runs, and also reads again
+// the runs that were running or unreadable. It returns the number of runs that it read. If the index
+// file cannot be written, Scan returns an error, although the index in memory is up to date.
 func (x *Index) Scan() (readCount int, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -131,20 +137,24 @@ func (x *Index) Scan() (readCount int, err error) {
 		if err != nil {
 			return 0, err
 		}
+		if id == "." {
+			return 0, fmt.Errorf("%s is a run directory, but the server needs a folder of run directories; give its parent folder with --runs %s", x.dir, filepath.Dir(x.dir))
+		}
 		id = filepath.ToSlash(id)
 		stamp, err := record.StampOf(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the run was removed in the meantime
 		}
 		e := x.entries[id]
-		if err != nil || e == nil || e.Stamp != stamp || e.Summary.State == stateRunning {
+		// The reason why a run could not be read may have been removed without a change of its files.
+		if err != nil || e == nil || e.Stamp != stamp || e.Summary.State == stateRunning || e.Summary.Problem != "" {
 			e = &entry{Stamp: stamp, Summary: &Summary{ID: id}}
 			changed = append(changed, e)
 		}
 		found[id] = e
 	}
 	x.readAll(changed)
-	if len(changed) > 0 || len(found) != len(x.entries) {
+	if len(found) != len(x.entries) || slices.ContainsFunc(changed, func(e *entry) bool { return !e.sameProblem(x.entries[e.Summary.ID]) }) {
 		x.upToDate = false
 	}
 	x.entries = found

@@ -134,6 +134,51 @@ func TestIndexListsUnreadableRuns(t *testing.T) {
 	}
 }
 
+// The reason why a run cannot be read may disappear without a change of the stamp. Scan tries to read
+// such a run again, but writes the index file again only if the result is different.
+func TestIndexReadsUnreadableRunsAgain(t *testing.T) {
+	dir, cache := t.TempDir(), t.TempDir()
+	file := filepath.Join(put(t, short("a", 0, ""), dir, "a"), "run.json")
+	good, err := os.ReadFile(file)
+	must(t, err)
+	at := time.Now()
+	replace := func(contents []byte) {
+		t.Helper()
+		must(t, os.WriteFile(file, contents, 0o600))
+		must(t, os.Chtimes(file, at, at))
+	}
+	replace([]byte("{" + strings.Repeat(" ", len(good)-1)))
+	x, err := NewIndex(dir, cache, time.Now)
+	must(t, err)
+	for range 2 {
+		if read, err := x.Scan(); err != nil || read != 1 || x.Runs()[0].State != "unreadable" {
+			t.Fatalf("%d runs were read, want 1; the error is %v; the run is %+v", read, err, x.Runs()[0])
+		}
+		must(t, os.RemoveAll(x.file))
+	}
+	if _, err := x.Scan(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(x.file); err == nil {
+		t.Error("Scan wrote the index file again, although the run is unreadable for the same reason")
+	}
+	replace(good)
+	if read, err := x.Scan(); err != nil || read != 1 || x.Runs()[0].State != "complete" {
+		t.Errorf("after the repair, %d runs were read, want 1; the error is %v; the run is %+v", read, err, x.Runs()[0])
+	}
+}
+
+func TestIndexRefusesARunDirectory(t *testing.T) {
+	dir := t.TempDir()
+	run := put(t, short("a", 0, ""), dir, "a")
+	x, err := NewIndex(run, "", time.Now)
+	must(t, err)
+	want := run + " is a run directory, but the server needs a folder of run directories; give its parent folder with --runs " + dir
+	if _, err := x.Scan(); err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %q", err, want)
+	}
+}
+
 func TestActiveRunIsRunningUntilItEnds(t *testing.T) {
 	dir := t.TempDir()
 	active := short("active", 0, "").Start(t, dir)

@@ -95,6 +95,7 @@ type stream struct {
 	err       error
 	lastWrite time.Time // time of the latest write
 	trial     string
+	errors    uint64 // number of errors in the trial so far
 	uses      record.ProcessUses
 }
 
@@ -136,22 +137,24 @@ func (st *stream) update(u *record.Update) {
 		return
 	}
 	if name := u.Trial.Folder; name != st.trial {
-		st.trial = name
+		st.trial, st.errors = name, 0
 		st.uses = record.ProcessUses{}
 		st.send("trial", newTrialHead(u))
 	}
 	if len(u.Rows) > 0 {
-		rows := u.Rows[max(len(u.Rows)-maxSeconds, 0):]
-		seconds := make([]second, 0, len(rows))
-		for i := range rows {
-			seconds = append(seconds, newSecond(u.Trial, &rows[i]))
+		omitted := max(len(u.Rows)-maxSeconds, 0)
+		seconds := make([]second, 0, len(u.Rows)-omitted)
+		for i := range u.Rows {
+			if st.errors += u.Rows[i].Errors; i >= omitted {
+				seconds = append(seconds, newSecond(u.Trial, &u.Rows[i], st.errors))
+			}
 		}
 		st.send("seconds", seconds)
 	}
 	if len(u.Events) > 0 {
 		var happened []liveEvent
 		for _, e := range u.Events[max(len(u.Events)-maxEvents, 0):] {
-			happened = append(happened, liveEvent{e.Time.UTC().Format("15:04:05"), e.Member, e.Text})
+			happened = append(happened, liveEvent{e.Time.UTC().Format("15:04:05"), e.Text})
 		}
 		st.send("happened", happened)
 	}
@@ -185,13 +188,14 @@ type second struct {
 	P99      *float64 `json:"p99"` // nanoseconds; null if unknown or failed
 	P99Text  string   `json:"p99_text"`
 	P999Text string   `json:"p99_9_text"`
-	Errors   uint64   `json:"errors"`
-	InFlight int      `json:"in_flight"`
+	// ErrorsSoFar is the number of errors since the start of the trial, up to this second.
+	ErrorsSoFar uint64 `json:"errors_so_far"`
+	InFlight    int    `json:"in_flight"`
 }
 
-func newSecond(t *record.Trial, r *record.Row) second {
+func newSecond(t *record.Trial, r *record.Row, errorsSoFar uint64) second {
 	s := second{
-		Second: r.Second, Phase: r.Phase, Ops: float64(r.Done), OpsText: text.PerSecond(float64(r.Done)), Errors: r.Errors, InFlight: r.InFlight,
+		Second: r.Second, Phase: r.Phase, Ops: float64(r.Done), OpsText: text.PerSecond(float64(r.Done)), ErrorsSoFar: errorsSoFar, InFlight: r.InFlight,
 		P50Text: r.P50.Text(), P99Text: r.P99.Text(), P999Text: r.P999.Text(), P99: known(r.P99),
 	}
 	if t.Arrival != scenario.Closed {
@@ -209,9 +213,8 @@ func known(f measure.Figure) *float64 {
 
 // liveEvent is an event of a run.
 type liveEvent struct {
-	Time   string `json:"time"` // time of day in UTC
-	Member string `json:"member"`
-	Text   string `json:"text"`
+	Time string `json:"time"` // time of day in UTC
+	Text string `json:"text"`
 }
 
 // process contains the resources that a process used between two samples.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
@@ -148,6 +149,39 @@ func TestStreamShowsProcessesAndEvents(t *testing.T) {
 	active.Kill()
 	until[endEvent](f, "end")
 }
+
+// An update contains at most maxSeconds rows, but the number of errors covers all rows of the trial.
+func TestStreamCountsTheErrorsOfOmittedSeconds(t *testing.T) {
+	rows := make([]record.Row, maxSeconds+5)
+	for i := range rows {
+		rows[i] = record.Row{Second: i, Errors: 2}
+	}
+	w := httptest.NewRecorder()
+	st := &stream{response: w, control: http.NewResponseController(unlimited{w})}
+	run := &record.Run{Trials: []record.Trial{{Folder: "a"}, {Folder: "b"}}}
+	for _, c := range []struct {
+		trial       int
+		rows        []record.Row
+		first, last uint64
+	}{
+		{0, rows, 12, 2 * (maxSeconds + 5)}, {0, rows[:1], 2*(maxSeconds+5) + 2, 2*(maxSeconds+5) + 2}, {1, rows[:3], 2, 6},
+	} {
+		w.Body.Reset()
+		st.update(&record.Update{Run: run, Trial: &run.Trials[c.trial], Rows: c.rows})
+		must(t, st.err)
+		f := &follower{t, bufio.NewScanner(w.Body)}
+		f.lines.Buffer(nil, 1<<20)
+		all := until[[]second](f, "seconds")
+		if first, last := all[0].ErrorsSoFar, all[len(all)-1].ErrorsSoFar; first != c.first || last != c.last {
+			t.Errorf("trial %d: the errors so far are %d in the first second and %d in the last one, want %d and %d", c.trial, first, last, c.first, c.last)
+		}
+	}
+}
+
+// unlimited is a response without write deadlines.
+type unlimited struct{ *httptest.ResponseRecorder }
+
+func (unlimited) SetWriteDeadline(time.Time) error { return nil }
 
 func TestStreamEndsWithTheServer(t *testing.T) {
 	s, base, active := started(t, short("active", 0, ""))

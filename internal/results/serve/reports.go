@@ -308,8 +308,11 @@ func (s *Server) archive(w http.ResponseWriter, r *http.Request) {
 	z := zip.NewWriter(w)
 	err := eachFile(dir, func(file runFile) error {
 		f, err := files.OpenIn(dir, filepath.FromSlash(file.Path))
-		if err != nil {
-			return nil // the file was removed in the meantime
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+			return nil // the file was removed in the meantime, or this user has no permission to read it
+		case err != nil:
+			return err
 		}
 		defer func() { _ = f.Close() }() // it was only read
 		entry, err := z.CreateHeader(&zip.FileHeader{Name: path.Join(base, file.Path), Method: zip.Deflate, Modified: file.modified})

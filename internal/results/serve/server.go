@@ -206,8 +206,8 @@ func (s *Server) currentRuns(ctx context.Context) []*Summary {
 	return s.index.Runs()
 }
 
-// scan starts a scan, unless a scan is under way. It waits for the end of the scan, but not longer
-// than maxScanWait.
+// scan starts a scan and waits for its end, but not longer than maxScanWait. If another request's
+// scan is under way, scan waits for maxScanWait and starts no scan.
 func (s *Server) scan(ctx context.Context) {
 	done := make(chan struct{})
 	select {
@@ -252,7 +252,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	}
 	found := q.filter(runs)
 	p := listPage{Dir: s.index.dir, Query: q, Options: q.options(runs), MatchingRuns: len(found), TotalRuns: len(runs), Filtered: q.encode(1) != ""}
-	first := min((q.Page-1)*perPage, len(found))
+	first := min(min(q.Page-1, len(found))*perPage, len(found)) // the inner min prevents an overflow
 	last := min(first+perPage, len(found))
 	p.Runs = found[first:last]
 	if first > 0 {

@@ -76,6 +76,7 @@ func TestListHasPages(t *testing.T) {
 		previous, next string
 	}{
 		{"?q=quick", 100, "", "?page=2&amp;q=quick"}, {"?page=2", 100, "?", "?page=3"}, {"?page=3", 50, "?page=2", ""}, {"?page=9", 0, "?page=8", ""},
+		{"?page=9223372036854775807", 0, "?page=9223372036854775806", ""}, {"?page=100000000000000000", 0, "?page=99999999999999999", ""},
 	} {
 		page := get(t, s, "/"+c.query).Body.String()
 		if got := strings.Count(page, `type="checkbox"`); got != c.rows {

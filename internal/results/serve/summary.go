@@ -119,6 +119,9 @@ func unreadable(id string, err error) *Summary {
 // shownTrials is the number of trials that the list shows for a run.
 const shownTrials = 4
 
+// Shown returns the trials that the list shows.
+func (s *Summary) Shown() []TrialSummary { return s.Trials[:min(len(s.Trials), shownTrials)] }
+
 // Hidden returns the number of trials that the list does not show.
 func (s *Summary) Hidden() int { return s.MoreTrials + max(len(s.Trials)-shownTrials, 0) }
 

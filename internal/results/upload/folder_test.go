@@ -60,10 +60,12 @@ func TestHostileRunDirectory(t *testing.T) {
 	put(t, dir, "data/quorumbench-data-1/m1/db", "a member's")
 	put(t, dir, strings.Repeat("long", 40), "!")
 	put(t, dir, strings.Repeat("\x01", 100), "too long where it is escaped")
+	put(t, dir, strings.Repeat("m", maxPart), "sent")
+	put(t, dir, strings.Repeat("n", maxPart+1), "too long for a temporary file")
 	put(t, dir, "odd \x1b[31m\n name", "sent")
 	put(t, dir, "..attrs/x.attrs", "sent")
 	put(t, dir, "no\xffUTF-8", "not sent")
-	sent := send(t, parse(t, "file://"+there), dir, 7)
+	sent := send(t, parse(t, "file://"+there), dir, 8)
 	whys := map[string]string{}
 	for _, l := range sent.OmittedEntries {
 		whys[l.Name[:min(9, len(l.Name))]] = l.Reason
@@ -72,7 +74,7 @@ func TestHostileRunDirectory(t *testing.T) {
 	want := map[string]string{
 		"link": link, "within": link, "folder": link, "trial-01-": link, "pipe": "it is not a regular file",
 		"data":      "it is the members' data, which a killed run left behind",
-		"!01!01!01": "its name is too long", "no!FFUTF-": "its name is not UTF-8",
+		"!01!01!01": "its name is too long", "nnnnnnnnn": "its name is too long", "no!FFUTF-": "its name is not UTF-8",
 	}
 	if diff := cmp.Diff(want, whys); diff != "" {
 		t.Error(diff)
@@ -144,6 +146,25 @@ func TestRefusals(t *testing.T) {
 	same(t, dir, filepath.Join(there, "run"))
 	put(t, there, "run/run.json", "anything")
 	refused(t, d, dir, "does not belong to a run")
+}
+
+// TestStalledComparison checks that the cause of a cancellation during the comparison is reported,
+// for example that no data was transferred for some time.
+func TestStalledComparison(t *testing.T) {
+	files, err := newTree(aRun(t, "run", 1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no data was transferred"))
+	s := &uploadState{tree: files, bucket: &bucket{onTransfer: func() {}}}
+	for _, f := range files.files {
+		_, err := s.alreadySent(ctx, f, map[string]object{f.name: {size: f.info.Size()}})
+		var local *localError
+		if !errors.Is(err, context.Canceled) || errors.As(err, &local) {
+			t.Errorf("%s: the error is %v, want a cancellation that is not a local error", f.name, err)
+		}
+	}
 }
 
 // TestInterrupted checks that an interrupted upload has no manifest, because the manifest of an

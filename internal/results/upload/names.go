@@ -6,10 +6,11 @@ import (
 )
 
 // Maximum lengths, in bytes: maxName limits the whole name of an object, and maxPart limits each
-// part of the name between slashes. The limit for a part satisfies most file systems. The limit for
-// the whole name is lower than the limit of S3, to leave room for a prefix.
+// part of the name between slashes. Most file systems limit a part to 255 bytes, and the name of a
+// temporary file is 21 bytes longer than that of its object. The limit for the whole name is lower
+// than the limit of S3, to leave room for a prefix.
 const (
-	maxPart = 240
+	maxPart = 230
 	maxName = 700
 )
 

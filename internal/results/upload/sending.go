@@ -154,7 +154,10 @@ func (s *uploadState) alreadySent(ctx context.Context, f file, existing map[stri
 		return false, nil
 	}
 	want, err := s.tree.sum(ctx, f, s.count)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err() // not a localError, because the destination may have stalled the upload
+	case err != nil:
 		return false, &localError{err}
 	}
 	same, err := s.bucket.hasContents(ctx, s.folder+f.name, o, want, s.options.ReadBack)

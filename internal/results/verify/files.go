@@ -20,7 +20,7 @@ func CheckFiles(ctx context.Context, paths []string, progress func(reading int, 
 	if err != nil {
 		return nil, err
 	}
-	out, err := Check(&progressReader{Set: set, ctx: ctx, progress: progress}, Options{})
+	out, err := Check(&progressReader{Set: set, ctx: ctx, progress: progress}, Options{Canceled: func() error { return context.Cause(ctx) }})
 	if err != nil {
 		return nil, err
 	}

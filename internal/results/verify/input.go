@@ -25,6 +25,9 @@ type Options struct {
 	Partition       int           // maximum number of operations to hold in memory; default: 16 million
 	Samples         int           // number of keys for which to search for a valid order, if the store returns no revisions of writes; default: 200
 	SearchTimeLimit time.Duration // time limit for all of these searches together; default: 30 s
+	// Canceled returns an error if the check must stop. It is called between these searches, because
+	// they do not read the history. By default, they are not canceled.
+	Canceled func() error
 }
 
 const (

@@ -79,6 +79,11 @@ func (c *checker) search() error {
 		if one.cutAt > 0 {
 			cut++
 		}
+		if c.opt.Canceled != nil {
+			if err := c.opt.Canceled(); err != nil {
+				return err
+			}
+		}
 		left := time.Until(until)
 		if left <= 0 {
 			open++
@@ -88,7 +93,7 @@ func (c *checker) search() error {
 		case porcupine.Unknown:
 			open++
 		case porcupine.Illegal:
-			c.found.add(one.finding(key))
+			c.found.add(one.finding(key, until))
 		}
 	}
 	reference := "by their times and by the revisions of reads"
@@ -202,15 +207,20 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 // finding finds the shortest prefix of the history that has no valid order, and returns a finding
 // about the last operation of this prefix. The operations are in the order in which they ended. The
 // method uses a binary search: if a prefix has no valid order, all longer prefixes have none
-// either.
-func (k *keyHistory) finding(key uint64) finding {
+// either. The binary search ends at the time `until`.
+func (k *keyHistory) finding(key uint64, until time.Time) finding {
 	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
+		limit := min(time.Second, time.Until(until))
+		if limit <= 0 {
+			open = true
+			return false
+		}
 		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), cutAt: cutTime(&k.ops[i])} // clipped, so that part.add does not overwrite k.ops
 		for _, o := range k.ops[i+1:] {                                              // add the writes that began before the end of the prefix
 			part.add(0, &o)
 		}
-		found := findOrder(part.operations(), register(history.UnknownValue), time.Second)
+		found := findOrder(part.operations(), register(history.UnknownValue), limit)
 		open = open || found == porcupine.Unknown
 		return found == porcupine.Illegal
 	})

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,6 +150,30 @@ func TestResultNamesUndecidedKeys(t *testing.T) {
 	}
 }
 
+// TestFindingEndsAtTheTimeLimit checks that no further searches begin after the time limit. The
+// finding then says that an earlier response may be wrong.
+func TestFindingEndsAtTheTimeLimit(t *testing.T) {
+	var k keyHistory
+	for i := range int64(20) {
+		k.add(uint32(i), &history.Op{Kind: kv.Put, Written: uint64(i + 1), Invoked: 10 * i, Done: 10*i + 5})
+	}
+	if f := k.finding(1, time.Now()); !strings.Contains(f.state, "the search timed out") || f.ords[f.operationCount-1] != 19 {
+		t.Errorf("the finding is %+v, want one about operation 19 that says that the search timed out", f)
+	}
+}
+
+// TestSearchIsCanceled checks that a canceled check does not search for valid orders.
+func TestSearchIsCanceled(t *testing.T) {
+	m, _ := simulated(3, 400, noLie, 0)
+	for i := range m.ops {
+		m.ops[i].Revision = 0
+	}
+	canceled := errors.New("canceled")
+	if _, err := Check(m, Options{Canceled: func() error { return canceled }}); !errors.Is(err, canceled) {
+		t.Errorf("the error is %v, want %v", err, canceled)
+	}
+}
+
 // TestDataBeforeHistoryAreNotNamed checks a history that begins with a write for data from before
 // the history. A finding must be about the read that is impossible after this write, and not about
 // the write itself.
@@ -159,7 +184,7 @@ func TestDataBeforeHistoryAreNotNamed(t *testing.T) {
 	if got := findOrder(k.operations(), register(history.UnknownValue), time.Second); got != porcupine.Illegal {
 		t.Fatalf("findOrder returns %v", got)
 	}
-	if f := k.finding(1); f.operationCount != 2 || f.ords != [3]uint32{4, 9} {
+	if f := k.finding(1, time.Now().Add(time.Minute)); f.operationCount != 2 || f.ords != [3]uint32{4, 9} {
 		t.Errorf("named are %d of %v", f.operationCount, f.ords)
 	}
 }

@@ -165,7 +165,7 @@ func describeWatch(o *history.Op) (sentence, label string) {
 		}
 		return fmt.Sprintf("created, starting at key %d", o.Key), "watch"
 	case history.ProgressReached:
-		return fmt.Sprintf("received all events up to revision %d", o.ModRevision), fmt.Sprintf("complete up to %d", o.ModRevision)
+		return fmt.Sprintf("was notified that it had received all events up to revision %d", o.ModRevision), fmt.Sprintf("complete up to %d", o.ModRevision)
 	case history.WatchEnded:
 		return fmt.Sprintf("ended by the store (%s)", o.Outcome), "watch: ended"
 	}

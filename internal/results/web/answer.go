@@ -177,11 +177,11 @@ func mainFigures(r *analyze.Row, shown shownTrials, tooShort bool) []sentence {
 		words += "p99 " + report.Value(v)
 	}
 	if n := len(r.ComparableTrials()); len(r.Done) > 1 {
-		words += fmt.Sprintf(" (median of %s", text.Plural(uint64(n), "repeat"))
 		if n < len(r.Done) {
-			words += fmt.Sprintf(" that count, out of %d", len(r.Done))
+			words += fmt.Sprintf(" (median of %d of %d repeats; the others do not count)", n, len(r.Done))
+		} else {
+			words += fmt.Sprintf(" (median of %s)", text.Plural(uint64(n), "repeat"))
 		}
-		words += ")"
 	}
 	words += "."
 	if !tooShort {

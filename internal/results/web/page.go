@@ -12,7 +12,9 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
@@ -180,21 +182,57 @@ func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
 }
 
 // repeatsOf returns the commands that repeat the runs on the page. It omits runs that were not made
-// from a scenario.
+// from a scenario, and capacity searches, because the command run does not repeat a search.
 func repeatsOf(run *record.Run) (all []repeat) {
 	for _, p := range run.PartsOrSelf() {
-		if p.Scenario == "" {
+		if p.Scenario == "" || p.Capacity != nil || p.CapacityByParameter != nil {
 			continue
 		}
 		// Comments in the scenario are not recorded. Each comment leaves a blank line.
-		r := repeat{Command: "quorumbench run SCENARIO.yaml --seed " + fmt.Sprint(p.Seed), Scenario: strings.Trim(p.Scenario, "\n")}
+		r := repeat{Command: repeatCommand(p), Scenario: strings.Trim(p.Scenario, "\n")}
 		if len(run.Parts) > 0 {
 			r.RunName = p.Name
-		}
-		if p.Scale != 0 {
-			r.Command += fmt.Sprintf(" --scale %g", p.Scale)
 		}
 		all = append(all, r)
 	}
 	return all
+}
+
+// repeatCommand returns the command that repeats a run, with the flags that change the scenario. A
+// placeholder stands for each value that is not recorded, because it may contain a password.
+func repeatCommand(run *record.Run) string {
+	words := []string{"quorumbench", "run", "SCENARIO.yaml", "--seed", strconv.FormatUint(run.Seed, 10)}
+	add := func(flag, value string) {
+		if value != "" {
+			words = append(words, flag, text.ShellQuote(value))
+		}
+	}
+	if run.Scale != 0 {
+		add("--scale", fmt.Sprintf("%g", run.Scale))
+	}
+	given := &run.CommandLine
+	store := given.Store
+	if given.Version != "" {
+		store += "@" + given.Version
+	}
+	add("--store", store)
+	add("--exec", given.Exec)
+	for _, s := range given.Set {
+		switch {
+		case s == "user":
+			s += "=NAME:PASSWORD"
+		case !strings.Contains(s, "="):
+			s += "=VALUE"
+		}
+		add("--set", s)
+	}
+	add("--data-dir", given.DataDir)
+	if u := run.RepeatRule; u != nil {
+		add("--until-precision", text.FormatShare(u.Precision))
+		add("--at-most", text.FormatDuration(time.Duration(u.AtMostNS)))
+		for _, m := range u.Metrics {
+			add("--until-metric", m)
+		}
+	}
+	return strings.Join(words, " ")
 }

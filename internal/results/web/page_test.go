@@ -366,6 +366,27 @@ func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 	}
 }
 
+// The answer states how many repeats the median includes, and how many do not count.
+func TestAnswerCountsRepeatsOfMedian(t *testing.T) {
+	settle.SkipUnderRace(t)
+	run := opened(t, made{name: "repeats", seconds: 5, trials: 3}.record(t))
+	for i := range run.Trials {
+		one := &run.Trials[i]
+		one.Name, one.Number, one.Repeat, one.Repeats = "put", 1, i+1, 3
+	}
+	for _, c := range []struct {
+		invalid int
+		want    string
+	}{{0, " (median of 3 repeats)."}, {1, " (median of 2 of 3 repeats; the others do not count)."}, {2, " (median of 1 of 3 repeats; the others do not count)."}} {
+		for i := range c.invalid {
+			run.Trials[i].Verdict = verdict.Verdict{State: verdict.Invalid}
+		}
+		if text := pageOfRun(t, run); !strings.Contains(text, c.want) {
+			t.Errorf("with %d invalid repeats, the page lacks %q: %.3000s", c.invalid, c.want, text)
+		}
+	}
+}
+
 // A page with large charts stays within the size limits. The chart files still contain the charts
 // of all trials.
 func TestLargeChartsAreCut(t *testing.T) {

@@ -55,8 +55,10 @@ func ReadRecordingFrom(input io.Reader, do func(Record) error) (h Header, proble
 		switch err := f.Read(in); {
 		case errors.Is(err, files.ErrIncomplete):
 			return h, "the recording was not closed: only the records before the end of the file are read", nil
-		case err != nil:
+		case errors.Is(err, files.ErrDamaged):
 			return h, "the recording is damaged: only the records before the damage are read", nil
+		case err != nil:
+			return h, fmt.Sprintf("the recording cannot be read to its end: only the records before the error are read (%v)", err), nil
 		case f.Count == 0:
 			return h, "", nil
 		}

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,7 +92,8 @@ func randomCall(r *rand.Rand) *call.Call {
 }
 
 // TestTruncatedRecordingIsReadable truncates a recording at every length and reads the remaining
-// part.
+// part. It checks that an error of the disk in the same place is reported, and does not count as the
+// end of the recording.
 func TestTruncatedRecordingIsReadable(t *testing.T) {
 	settle.SkipUnderRace(t)
 	path := filepath.Join(t.TempDir(), "a.qbrec")
@@ -108,6 +112,7 @@ func TestTruncatedRecordingIsReadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	errDisk := errors.New("input/output error")
 	before := 0
 	for n := range whole {
 		calls := 0
@@ -117,6 +122,14 @@ func TestTruncatedRecordingIsReadable(t *testing.T) {
 		})
 		if err == nil && problem == "" {
 			t.Fatalf("the first %d of %d bytes were read without an error or a problem", n, len(whole))
+		}
+		again := 0
+		_, problem, failed := call.ReadRecordingFrom(io.MultiReader(bytes.NewReader(whole[:n]), iotest.ErrReader(errDisk)), func(call.Record) error {
+			again++
+			return nil
+		})
+		if again != calls || (failed == nil) != (err == nil) || !strings.Contains(fmt.Sprint(problem, failed), errDisk.Error()) {
+			t.Fatalf("if the disk fails after %d bytes, the problem is %q and the error is %v after %d calls, want %v after %d calls", n, problem, failed, again, errDisk, calls)
 		}
 		if calls < before {
 			t.Fatalf("%d bytes contain %d calls, but a shorter prefix contains %d", n, calls, before)

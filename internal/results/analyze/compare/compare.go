@@ -93,8 +93,11 @@ type Comparison struct {
 	Run, Base *record.Run // the same run if the baseline is a trial of that run
 	Pairs     []Pair      // in the order of the run's trials
 	// Differences holds sentences about the differences between the two runs, except differences in
-	// the load.
+	// the load. DifferenceSentences returns them, too.
 	Differences []string
+	// indistinctSentences holds sentences about changes that the machine alone may have caused. They
+	// depend on the judgments, so Judge sets them.
+	indistinctSentences []string
 	// LeftOut describes the repeats that are not included in any median, with the reasons.
 	LeftOut []string
 	// OnlyNew and OnlyBase hold the names of the trials that have a usable repeat in only one of
@@ -138,7 +141,6 @@ func Compare(run, base *record.Run, metrics MetricSet) (*Comparison, error) {
 	}
 	c.findDifferences()
 	Judge(stats.Margin, c)
-	c.noteIndistinctTimes()
 	return c, nil
 }
 
@@ -203,7 +205,6 @@ func BaselinesWithMetrics(run *record.Run, metrics MetricSet) *Comparison {
 	}
 	c.findDifferences()
 	Judge(stats.Margin, c)
-	c.noteIndistinctTimes()
 	return c
 }
 
@@ -228,7 +229,14 @@ func Judge(margin float64, all ...*Comparison) {
 	}
 	for _, c := range all {
 		c.Margin, c.FamilySize = margin, len(family)
+		c.findIndistinctTimes()
 	}
+}
+
+// DifferenceSentences returns the sentences in Differences. After them, it returns the sentences
+// about changes that were judged better or worse although the machine alone may have caused them.
+func (c *Comparison) DifferenceSentences() []string {
+	return slices.Concat(c.Differences, c.indistinctSentences)
 }
 
 // Worsened returns the names of the trials and metrics that are worse than the baseline, such as

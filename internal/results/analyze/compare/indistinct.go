@@ -10,16 +10,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// noteIndistinctTimes looks for changes in times that were judged better or worse, but that are no
+// findIndistinctTimes finds the changes in times that were judged better or worse, but that are no
 // larger than the variation between the calibration rounds on the same machine. Because a
-// calibration involves no store, the machine alone can explain such a change. noteIndistinctTimes
-// adds a sentence for each of these changes.
-func (c *Comparison) noteIndistinctTimes() {
+// calibration involves no store, the machine alone can explain such a change. findIndistinctTimes
+// sets a sentence for each of these changes.
+func (c *Comparison) findIndistinctTimes() {
+	c.indistinctSentences = nil
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		for k := range p.Figures {
 			if text := p.indistinctSentence(&p.Figures[k]); text != "" {
-				c.Differences = analyze.AppendNew(c.Differences, text)
+				c.indistinctSentences = analyze.AppendNew(c.indistinctSentences, text)
 			}
 		}
 	}

@@ -39,3 +39,27 @@ func TestIndistinct(t *testing.T) {
 		t.Errorf("without a calibration: %s", got)
 	}
 }
+
+// If changes are judged again with another margin, the sentences about the machine follow the last
+// judgment.
+func TestIndistinctSentencesFollowJudgement(t *testing.T) {
+	differ := record.SummarizeRounds(100_000, 300_000)
+	now := &record.Trial{AttachedData: record.AttachedData{Calibration: &record.Calibration{Generator: record.GeneratorLimits{ServiceP50NS: differ, ServiceP99NS: differ}}}}
+	fig := func(x float64) figures.Value { return figures.Value{Number: x, Known: true} }
+	ratio, ok := stats.RatioOf(stats.UndisturbedRepeats([]float64{1149, 1150, 1151}), stats.UndisturbedRepeats([]float64{999, 1000, 1001}))
+	if !ok {
+		t.Fatal("RatioOf returns no ratio")
+	}
+	c := &Comparison{Differences: []string{"The kernel differs."}, Pairs: []Pair{{Name: "put", New: []*record.Trial{now}, Figures: []Compared{
+		{Title: "p50", Figure: figures.Registered("p50"), Base: fig(1_000_000), Current: fig(1_150_000), Change: analyze.Change{Interval: true, Ratio: ratio}},
+	}}}}
+	for _, test := range []struct {
+		margin float64
+		want   int
+	}{{0.03, 2}, {0.03, 2}, {0.5, 1}} {
+		Judge(test.margin, c)
+		if got := c.DifferenceSentences(); len(got) != test.want || got[0] != "The kernel differs." {
+			t.Errorf("with the margin %v, the sentences are %q, want %d", test.margin, got, test.want)
+		}
+	}
+}

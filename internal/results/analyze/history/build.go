@@ -96,7 +96,7 @@ func checkNames(sources []*Source, o Options) error {
 		return fmt.Errorf("no run has a trial with figures; a run has figures as soon as its first trial is complete")
 	}
 	for _, t := range o.Trials {
-		if !slices.Contains(trials, t) {
+		if !containsFold(trials, t) {
 			return fmt.Errorf("no run has a trial %q; available trials: %s", t, ShortList(trials))
 		}
 	}

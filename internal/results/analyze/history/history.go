@@ -26,8 +26,8 @@ type History struct {
 	Runs        int
 	First, Last time.Time
 	Margin      float64
-	// SelectionText describes which changes Select kept, for example " since 2026-11-01". It is
-	// empty if Select removed no changes by its conditions.
+	// SelectionText describes the conditions by which Select removed changes, for example
+	// " since 2026-11-01". It is empty if there were no conditions.
 	SelectionText string
 	// Notes holds sentences about the limits of the series, for example about runs that are left
 	// out.
@@ -197,7 +197,9 @@ func (s *Series) findChanges(margin float64) {
 	if n := len(points); unconfirmed > 0 {
 		from := 0
 		if len(changes) > 0 {
-			from = max(changes[len(changes)-1].High, changes[len(changes)-1].LastDriftIndex)
+			// the unconfirmed points may be the last points of a drift
+			last := &changes[len(changes)-1]
+			from = min(max(last.High, last.LastDriftIndex), n-unconfirmed-1)
 		}
 		s.Unconfirmed = unconfirmed
 		s.UnconfirmedShare = math.Expm1(meanOf(points[n-unconfirmed:]) - meanOf(points[from:n-unconfirmed]))

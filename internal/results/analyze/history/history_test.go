@@ -135,7 +135,7 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 	recordAt(t, dir, 0, 0, "", `"value-size": 256`, `"value-size": 128`)
 	recordAt(t, dir, 1, 0, "", `"state": "valid"`, `"state": "invalid"`)
 	recordAt(t, dir, 2, 0, "")
-	h := build(t, read(t, dir), Options{Trials: []string{"mixed"}, Metrics: []string{"OPS"}})
+	h := build(t, read(t, dir), Options{Trials: []string{"MIXED"}, Metrics: []string{"OPS"}})
 	if len(h.Series) != 1 || len(h.Series[0].Points) != 2 || h.Series[0].CountUsable() != 1 || h.Series[0].Points[0].ExclusionReason != "invalid" {
 		t.Fatalf("the series are %+v", h.Series)
 	}
@@ -267,6 +267,35 @@ func TestErrorsOfHistory(t *testing.T) {
 		}
 		if _, err := Build(sources, o); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
+		}
+	}
+}
+
+// If a series ends with a drift and with points far from it, these points are compared with the
+// last point before them, even if the drift includes them.
+func TestUnconfirmedPointsAfterDrift(t *testing.T) {
+	for _, c := range []struct {
+		logs        []float64
+		unconfirmed int
+	}{
+		{[]float64{-0.01, 0.04, -0.01, 0, -0.01, 0.02, 0, 0.01, 0.01, 0.2, 0.35, 0.59, 0.74, 0.94, 1.11, 1.32, 3.91, 6.56}, 5},
+		{[]float64{0.014, -0.018, -0.022, -0.012, -0.002, -0.008, 0.002, 0.019, 0.075, 0.131, 0.179, 0.236, 0.248, 4.189, 1.056}, 2},
+	} {
+		s := Series{}
+		for _, x := range c.logs {
+			s.Points = append(s.Points, Point{Value: math.Exp(x)})
+		}
+		s.findChanges(stats.Margin)
+		n := len(c.logs) - c.unconfirmed
+		if len(s.Changes) != 1 || s.Unconfirmed != c.unconfirmed || s.Changes[0].LastDriftIndex < n {
+			t.Fatalf("%d points are unconfirmed after the changes %+v; want %d points and a drift that includes point %d", s.Unconfirmed, s.Changes, c.unconfirmed, n)
+		}
+		mean := 0.0
+		for _, x := range c.logs[n:] {
+			mean += x / float64(c.unconfirmed)
+		}
+		if want := math.Expm1(mean - c.logs[n-1]); math.Abs(s.UnconfirmedShare-want) > 1e-9*want {
+			t.Errorf("the unconfirmed points differ by %v from the level before them, want %v", s.UnconfirmedShare, want)
 		}
 	}
 }

@@ -90,14 +90,20 @@ const (
 
 // decideStalls tests whether stalls are rare. `stalls` is the result of countStalls. The test is
 // the same as in decideShare, but for a Poisson process. A disk never fails because of a single
-// stall, because even a good disk may have a stall at the beginning.
+// stall, because even a good disk may have a stall at the beginning. After a single stall, More is
+// the time after which the disk will pass if it has no other stall.
 func decideStalls(stalls, seconds, hosts int) Decision {
 	evidence := float64(stalls)*math.Log(badStalls/goodStalls) - (badStalls-goodStalls)*float64(seconds)
-	if d := decide(evidence, seconds, hosts); stalls > 1 || d.State != Fail {
+	d := decide(evidence, seconds, hosts)
+	if stalls != 1 || d.State == Pass {
 		return d
 	}
-	return Decision{State: CannotTell}
+	more := math.Ceil((evidence - passBound(hosts)) / (badStalls - goodStalls))
+	return Decision{State: CannotTell, More: time.Duration(more) * time.Second}
 }
+
+// passBound returns the evidence at or below which a sequential test passes.
+func passBound(hosts int) float64 { return math.Log(Misses / (1 - FalseAlarms/float64(hosts))) }
 
 // maxMore is the longest additional time that a decision suggests.
 const maxMore = time.Hour
@@ -106,7 +112,7 @@ const maxMore = time.Hour
 // the sequential test.
 func decide(evidence float64, seconds, hosts int) Decision {
 	fail := math.Log((1 - Misses) * float64(hosts) / FalseAlarms)
-	pass := math.Log(Misses / (1 - FalseAlarms/float64(hosts)))
+	pass := passBound(hosts)
 	switch {
 	case evidence >= fail:
 		return Decision{State: Fail}

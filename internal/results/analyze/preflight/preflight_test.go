@@ -148,6 +148,21 @@ func TestStalls(t *testing.T) {
 	}
 }
 
+// After a single stall, a disk passes as soon as the suggested additional time has ended without
+// another stall.
+func TestMoreTimeAfterOneStall(t *testing.T) {
+	for _, hosts := range []int{1, 5} {
+		for _, seconds := range []int{5, 10, 14, 100, 245, 255, 400} {
+			d := decideStalls(1, seconds, hosts)
+			end := seconds + int(d.More/time.Second)
+			if d.State != CannotTell || decideStalls(1, end-1, hosts).State != CannotTell || decideStalls(1, end, hosts).State != Pass {
+				t.Errorf("after %d s with a single stall on one of %d hosts, the decision is %v, and %v for the following %v; want to pass at the end of this time",
+					seconds, hosts, d.State, decideStalls(1, end, hosts).State, d.More)
+			}
+		}
+	}
+}
+
 // A disk that always exceeds a limit for the longest write fails and never passes, because a long
 // slow phase counts as several stalls. This is also true for several such hosts.
 func TestAlwaysStalling(t *testing.T) {

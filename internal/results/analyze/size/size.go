@@ -106,7 +106,7 @@ func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) (
 				other = mixText(&f.First.Load)
 				continue
 			}
-			key := fmt.Sprint(analyze.Store(f.First), f.First.Members)
+			key := fmt.Sprintf("%s\x00%d", analyze.Store(f.First), f.First.Members)
 			if groups[key] == nil {
 				order = append(order, key)
 			}

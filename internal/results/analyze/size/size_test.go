@@ -34,3 +34,17 @@ func TestExtrapolatedUsesAreMarked(t *testing.T) {
 		}
 	}
 }
+
+// Each store and number of members has a size of its own, even if the digits of the version and of
+// the number of members are equal together.
+func TestSizesOfVersionsAreSeparate(t *testing.T) {
+	var runs []*record.Run
+	for version, members := range map[string]int{"3.7.1": 3, "3.7.": 13} {
+		one := record.Trial{Conditions: record.Conditions{Store: "etcd", Version: version, Members: members}, State: record.Complete, Counts: record.Counts{PerSecond: 1000, Due: 5000}, Opened: new(time.Unix(1000, 0)), Seconds: 5}
+		runs = append(runs, &record.Run{State: record.Complete, Trials: []record.Trial{one}, Capacity: &record.Capacity{Status: "at least", LowerPerSecond: 1000, Trials: []record.CapacityTrial{{Rate: 1000, Holds: true, Purpose: "probe"}}}})
+	}
+	sizes, err := SizesOf(runs, Load{Rate: 500}, func(string) store.Sizer { return nil })
+	if err != nil || len(sizes) != 2 {
+		t.Errorf("the capacities of 2 clusters have %d sizes (%v), want 2", len(sizes), err)
+	}
+}

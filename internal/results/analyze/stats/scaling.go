@@ -42,13 +42,18 @@ func (s *Scaling) Throughput(n float64) float64 {
 	return s.Lambda.Value * n / slowdown(n, s.Sigma.Value, s.Kappa.Value)
 }
 
-// Peak returns the concurrency with the highest throughput, and this throughput. It returns false
-// if there is no peak, because the throughput never falls.
+// Peak returns the concurrency, at least 1, with the highest throughput, and this throughput. The
+// concurrency is 1 if the throughput falls with every additional client. Peak returns false if
+// there is no peak, because the throughput never falls.
 func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
-	if s.Kappa.Value <= 0 || s.Sigma.Value >= 1 {
+	sigma, kappa := s.Sigma.Value, s.Kappa.Value
+	n := 1.0
+	switch {
+	case kappa <= 0 && sigma <= 1:
 		return 0, 0, false
+	case sigma < 1: // the derivative of the throughput is proportional to 1 - σ - κN²
+		n = math.Max(math.Sqrt((1-sigma)/kappa), 1)
 	}
-	n := math.Sqrt((1 - s.Sigma.Value) / s.Kappa.Value)
 	return n, s.Throughput(n), !math.IsInf(n, 0)
 }
 

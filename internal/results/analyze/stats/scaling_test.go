@@ -99,6 +99,28 @@ func TestScalingScalesWithItsSteps(t *testing.T) {
 	}
 }
 
+// At the peak, the throughput is higher than at any other concurrency of at least 1. If there is no
+// peak, the throughput never falls.
+func TestPeak(t *testing.T) {
+	for _, c := range []struct{ sigma, kappa, want float64 }{
+		{0.05, 0.0001, math.Sqrt(0.95 / 0.0001)}, {0, 0.25, 2}, {0.5, 4, 1}, {1, 0.01, 1}, {1.5, 0.01, 1}, {1.5, 0, 1}, {1, 0, 0}, {0.5, 0, 0}, {0, 0, 0},
+	} {
+		s := Scaling{Lambda: Interval{Value: 100}, Sigma: Interval{Value: c.sigma}, Kappa: Interval{Value: c.kappa}}
+		n, x, ok := s.Peak()
+		if math.Abs(n-c.want) > 1e-9 || ok != (c.want > 0) {
+			t.Errorf("with σ %v and κ %v, the peak is at %v (%v), want %v", c.sigma, c.kappa, n, ok, c.want)
+		}
+		for n, last := 1.0, 0.0; n < 1000; n++ {
+			now := s.Throughput(n)
+			if ok && now > x || !ok && now < last*(1-1e-12) {
+				t.Errorf("with σ %v and κ %v, the throughput is %v at %v, after %v, and %v at the peak", c.sigma, c.kappa, now, n, last, x)
+				break
+			}
+			last = now
+		}
+	}
+}
+
 // FitScaling returns false for unsuitable steps.
 func TestScalingNotKnown(t *testing.T) {
 	for _, steps := range [][]Step{nil, {{1, 1}, {2, 2}, {3, 3}, {4, 4}}, {{1, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 5}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 0}},

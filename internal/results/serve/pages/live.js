@@ -4,7 +4,7 @@
 (() => {
 const main = document.querySelector("main"), show = (id, text) => { document.getElementById(id).textContent = text; };
 const svgNS = "http://www.w3.org/2000/svg", width = 120, height = 40, maxEvents = 50;
-let open = false, errors = 0, seconds = [];
+let open = false, seconds = [];
 
 // draw draws values as a line chart, with the newest value at the right. A null value is unknown
 // and leaves a gap.
@@ -33,10 +33,10 @@ const largestText = (value, text) => {
 const stream = new EventSource(main.dataset.stream);
 const on = (event, handle) => stream.addEventListener(event, e => handle(JSON.parse(e.data)));
 stream.addEventListener("open", () => show("state", "running"));
-stream.addEventListener("error", () => show("state", "the connection was lost; reconnecting"));
+stream.addEventListener("error", () => show("state", stream.readyState === EventSource.CLOSED ?
+  "the server refused the connection; reload the page" : "the connection was lost; reconnecting"));
 on("trial", t => {
   open = t.open;
-  errors = 0;
   seconds = [];
   show("trial", `Trial ${t.number}${t.planned ? " of " + t.planned : ""}: ${t.name} (${t.store})`);
   document.getElementById("processes").replaceChildren();
@@ -44,12 +44,11 @@ on("trial", t => {
 });
 on("seconds", rows => {
   const last = rows[rows.length - 1];
-  for (const s of rows) errors += s.errors;
   seconds = seconds.concat(rows).slice(-width);
   show("phase", `${last.phase}, second ${last.second + 1}`);
   show("ops", open ? `${last.ops_text} of ${last.due_text} due` : last.ops_text);
   for (const [id, key] of [["p50", "p50_text"], ["p99", "p99_text"], ["p99_9", "p99_9_text"]]) show(id, last[key]);
-  show("errors", errors);
+  show("errors", last.errors_so_far);
   show("in_flight", last.in_flight);
   draw("ops_chart", seconds.map(s => s.ops));
   draw("p99_chart", seconds.map(s => s.p99));

@@ -69,7 +69,7 @@ func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 
 // CapacityCurve draws response time against the parameter that the search varied. It draws the p99
 // of each trial, the p50 as a thin line, and the interval that the search found. Trials that missed
-// the objective are pale. It returns false if no trial has a response time.
+// the objective and void trials are pale. It returns false if no trial has a response time.
 func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
 	times := func(p *size.CapacityPoint) (median, tail measure.Figure) {
@@ -110,7 +110,7 @@ func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	p.path(class+" l thin", &lower, "")
 	p.legend = []Entry{{"p99", class}, {"p50", class + " thin"}}
 	out := p.end()
-	out.Notes = []string{"Pale dots: trials that missed the objective. Shaded: the largest value that meets the objective is in this interval."}
+	out.Notes = []string{"Pale dots: trials that missed the objective, and void trials. Shaded: the largest value that meets the objective is in this interval."}
 	return out, true
 }
 
