@@ -4,11 +4,8 @@ import (
 	"context"
 	"io"
 	"net"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,9 +78,6 @@ func (a *commandLine) agent(ctx context.Context, f *agentFlags) error {
 	}
 	defer command.ReduceMemory()()
 	if f.once {
-		// The reader of standard error may exit before the lease expires. A write to standard error
-		// must then return an error; SIGPIPE must not end the agent.
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		go func() {
 			_, _ = io.Copy(io.Discard, a.Stdin) // the session ends at the end of standard input, or at the first read error
 			s.StopAfterSession()

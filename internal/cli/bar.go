@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -21,13 +20,9 @@ type bar struct {
 	local       bool   // set if the check sends no requests, so there are no errors to show
 }
 
-// newBar returns a bar. If the format is json, the bar shows nothing.
+// newBar returns a bar. If the format is json, the bar shows only notes.
 func (a *commandLine) newBar(format string, total float64, unit string) *bar {
-	to := a.Screen
-	if format == "json" {
-		to = io.Discard
-	}
-	return &bar{Display: a.Display(to), total: total, unit: unit, requestNoun: "writes"}
+	return &bar{Display: a.DisplayFor(format), total: total, unit: unit, requestNoun: "writes"}
 }
 
 // seconds shows how many seconds of the measurement window have passed.

@@ -97,7 +97,7 @@ func completeFault(words string) (string, error) {
 }
 
 // scenario returns the scenario that `break` runs, including the fault that the parameter `words`
-// describes.
+// describes. It also sets the settings that the run records.
 func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario, error) {
 	whole, err := completeFault(words)
 	if err != nil {
@@ -118,6 +118,7 @@ func (f *breakFlags) scenario(a *commandLine, words string) (*scenario.Scenario,
 			o.Assignments = append(o.Assignments, scenario.Assignment{Key: setting.key, Value: setting.value})
 		}
 	}
+	f.asked = commandLineSettings(&o)
 	s, err := scenario.Parse("break.yaml", []byte(breakLoad), a.Catalog, o)
 	if err != nil {
 		return nil, toFlagError(err)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/search"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -105,13 +106,13 @@ The exit code is 0 if the search finds an interval, 1 if no rate meets the objec
 
 // check returns a usage error for flags that are invalid or contradict each other.
 func (f *capacityFlags) check() error {
-	switch {
-	case len(f.objective.Parts) == 0:
+	if len(f.objective.Parts) == 0 {
 		return command.Usage("--objective is missing; give an objective, for example --objective 'p99<20ms, errors<0.1%%'")
-	case f.out != "" && f.isGiven("runs-dir"):
-		return command.Usage("--out names the run directory itself, and --runs-dir names the folder in which a run directory is created; give only one of them")
-	case f.root == "":
-		return command.Usage("--runs-dir is empty; name a folder")
+	}
+	if err := checkRunsDir(f.out, f.root, f.isGiven); err != nil {
+		return err
+	}
+	switch {
 	case f.over.searchesParameter() && f.isGiven("max-rate"):
 		return command.Usage("--max-rate limits a rate, but --over %s searches for a value of that parameter; limit this value with --max-value", f.over.key)
 	case f.over.searchesParameter() && f.isGiven("warm-up"):
@@ -155,7 +156,7 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 	}
 	name, version, err := storeVersion(store, server)
 	if err != nil {
-		return nil, err
+		return nil, toOverError(value, err)
 	}
 	o := scenario.Options{Store: name, Version: version, Exec: server, Assignments: set, RunningCluster: attach}
 	if f.isGiven("target") {
@@ -168,15 +169,18 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 		s, err = a.load(args, o)
 	}
 	if err != nil {
-		return nil, &command.Exit{Code: command.ExitUsage, Cause: err}
+		return nil, toOverError(value, &command.Exit{Code: command.ExitUsage, Cause: err})
 	}
-	if err := a.UseEnvironmentIn(s, f.Plain()); err != nil {
+	if err := a.UseEnvironmentIn(s, &f.AttachFlags); err != nil {
 		return nil, err
 	}
 	if s.RepeatRule = nil; f.isGiven("seed") {
 		s.Reseed(f.seed)
 	}
 	if err := keepTrial(s, f.trial); err != nil {
+		return nil, err
+	}
+	if err := checkSearchable(s); err != nil {
 		return nil, err
 	}
 	return s, f.over.checkLoad(&s.Trials[0])
@@ -243,13 +247,21 @@ func keepTrial(s *scenario.Scenario, name string) error {
 	case len(found) == 0 && name != "":
 		return command.Usage("--trial: the scenario has no trial %q%s", name, command.Suggest(name, names, ""))
 	case len(found) != 1:
-		return command.Usage("the scenario has %s, but a search needs a single load; choose a trial with --trial, such as %s", text.Plural(uint64(len(names)), "trial"), names[0])
-	case len(s.Hosts) > 0:
-		return command.Usage("the scenario names hosts, but a search uses only this machine; remove the hosts, or start the cluster on these hosts yourself and give --endpoints")
-	case len(found[0].Load.Faults) > 0 || found[0].Load.Verify:
-		return command.Usage("the trial %s injects faults or verifies responses, which a search cannot do; remove faults and verify from the trial, or use quorumbench run", found[0].Name)
+		return command.Usage("the scenario has %s, but this command needs a single load; choose a trial with --trial, such as %s", text.Plural(uint64(len(names)), "trial"), names[0])
 	}
 	s.Trials = found
+	return nil
+}
+
+// checkSearchable returns a usage error if a search cannot run the scenario's only trial.
+func checkSearchable(s *scenario.Scenario) error {
+	t := &s.Trials[0]
+	switch {
+	case len(s.Hosts) > 0:
+		return command.Usage("the scenario names hosts, but a search uses only this machine; remove the hosts, or start the cluster on these hosts yourself and give --endpoints")
+	case len(t.Load.Faults) > 0 || t.Load.Verify:
+		return command.Usage("the trial %s injects faults or verifies responses, which a search cannot do; remove faults and verify from the trial, or use quorumbench run", t.Name)
+	}
 	return nil
 }
 
@@ -288,15 +300,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	}
 	a.Warn(s.Warnings...)
 	defer command.ReduceMemory()()
-	screen := a.Screen
-	if f.format == "json" {
-		screen = io.Discard
-	}
-	d := a.Display(screen)
-	say := d.Note
-	if f.format == "json" {
-		say = func(s string) { a.PrintNote("%s", s) }
-	}
+	d := a.DisplayFor(f.format)
 	defer d.Clear()
 	ctx, stop := d.Interruptible(ctx, func() { d.Note("stopping cleanly; press Ctrl-C again to stop at once") })
 	defer stop()
@@ -318,15 +322,15 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 		o.WarmUp = &f.warmUp
 	}
 	ro := runner.Options{
-		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Notify: say,
+		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Notify: d.Note,
 	}
 	d.Follow(&ro)
-	published, err := a.Publish(&ro, say)
+	published, err := a.Publish(&ro, d.Note)
 	if err != nil {
 		return err
 	}
 	dir, found, runErr := search.Run(ctx, o, ro)
-	published.End(say)
+	published.End(d.Note)
 	d.Clear()
 	if found == nil {
 		return runErr
@@ -369,7 +373,10 @@ func (a *commandLine) slowStartReason(name string) string {
 // searchError returns the error that determines the exit code of a search, after its findings have
 // been printed.
 func searchError(found *size.CapacityFindings, err error) error {
+	var left *trial.KeysLeftError
 	switch {
+	case errors.Is(err, context.Canceled) && errors.As(err, &left):
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
 	case errors.Is(err, context.Canceled):
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted")}
 	case err != nil:

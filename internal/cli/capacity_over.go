@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/scenario/file"
 	"github.com/quorumbench/quorumbench/internal/search"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -103,6 +105,29 @@ func parseOver(text string) (o overFlag, err error) {
 	return o, nil
 }
 
+// overErrors replaces, in errors about a value of --over store, the flags that other commands have
+// for the store and its binary.
+var overErrors = strings.NewReplacer("and --exec both select", "and the path both select", "omit the version or --exec", "omit the version or the path",
+	"write NAME or NAME@VERSION", "write NAME, NAME@VERSION or NAME=PATH", "(--exec, or exec in a scenario file)", "as NAME=PATH")
+
+// toOverError returns err, or a usage error that names --over if err is about the store that a
+// value of --over selects. value may be nil.
+func toOverError(value *scenario.Assignment, err error) error {
+	if value == nil || value.Key != overStore {
+		return err
+	}
+	words := err.Error()
+	if all := (file.Errors)(nil); errors.As(err, &all) {
+		words = all.Lines()[0]
+	}
+	store, _, _ := strings.Cut(value.Value, "=")
+	rest, ok := strings.CutPrefix(words, "--store "+store)
+	if !ok {
+		return err
+	}
+	return command.Usage("--over store=%s%s", store, overErrors.Replace(rest))
+}
+
 // String returns o in the syntax that parseOver accepts.
 func (o overFlag) String() string {
 	if o.key == "" || o.searchesParameter() {
@@ -123,8 +148,8 @@ func (o overFlag) check(f *capacityFlags) error {
 		return command.Usage("--over %s: the search sets this parameter itself; choose another parameter", o.key)
 	case o.searchesParameter() && !isApplicationParameter(o.key):
 		return command.Usage("--over %s has no values; write KEY=VALUE,VALUE such as value-size=128,1KiB: %s", o.key, overLine())
-	case o.key == overStore && (f.isGiven("store") || f.isGiven("exec") || f.isGiven("endpoints")):
-		return command.Usage("--over store starts each store in turn, so --store, --exec and --endpoints cannot be given; remove these flags, or remove --over")
+	case o.key == overStore && (f.isGiven("store") || f.isGiven("exec") || f.HasEndpoints()):
+		return command.Usage("--over store starts each store in turn, so --store, --exec and --endpoints cannot be given; remove these flags and unset QUORUMBENCH_ENDPOINTS, or remove --over")
 	case o.key == overStore && slices.ContainsFunc(f.set, scenario.Assignment.SelectsRunningCluster):
 		of := f.set[slices.IndexFunc(f.set, scenario.Assignment.SelectsRunningCluster)]
 		return command.Usage("--over store starts each store in turn, but --set %s is for a cluster that is already running; remove one of them", of.Key)

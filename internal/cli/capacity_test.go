@@ -1,6 +1,29 @@
 package cli
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
+)
+
+// An interrupted search reports keys that may remain.
+func TestInterruptedSearchReportsRemainingKeys(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{context.Canceled, "interrupted"},
+		{errors.Join(context.Canceled, &trial.KeysLeftError{Cause: errors.New("keys are left")}), "interrupted; keys are left"},
+	} {
+		if err := searchError(nil, test.err); command.ExitCode(err) != command.ExitInterrupted || err.Error() != test.want {
+			t.Errorf("the error of %v is %q with exit code %d, want %q", test.err, err, command.ExitCode(err), test.want)
+		}
+	}
+}
 
 func TestOver(t *testing.T) {
 	t.Parallel()

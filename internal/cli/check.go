@@ -55,6 +55,7 @@ type checkFlags struct {
 	out     string
 	upload  *upload.Destination
 	pod     podCheck
+	asked   record.CommandLineSettings // recorded with the run
 }
 
 // newCheckFlags registers the flags for a check that uses the named preset.
@@ -126,11 +127,7 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 	if err := command.Reachable(ctx, f.upload); err != nil {
 		return err
 	}
-	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Calibration: a.Calibrated(), CleanupFlags: a.CleanupFlags, Progress: show}
-	o.Notify = b.Note
-	if f.format == "json" {
-		o.Notify = func(s string) { a.PrintNote("%s", s) }
-	}
+	o := runner.Options{Scenario: s, Asked: f.asked, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Calibration: a.Calibrated(), CleanupFlags: a.CleanupFlags, Progress: show, Notify: b.Note}
 	if o.Out == "" {
 		remove, err := command.TemporaryOut(&o, o.Notify)
 		if err != nil {
@@ -155,40 +152,61 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 		return err
 	}
 	t := &run.Trials[0]
-	err = judge(t)
-	switch left := t.Cleanup.Err(); {
-	case t.State == record.Interrupted && left != nil:
-		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
-	case t.State == record.Interrupted && own:
-		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the cluster has been stopped")}
-	case t.State == record.Interrupted:
-		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the written keys have been removed")}
-	case err == nil:
-		err = left
-	}
-	if err != nil && f.out == "" {
+	err = endOfCheck(t, own, judge(t), runErr)
+	if err != nil && t.State != record.Interrupted && f.out == "" && a.CleanupFlags == "" { // a pod keeps no files
 		b.Line("the run directory was not kept; use --out DIR to keep it")
 	}
 	return err
 }
 
-// checkedRun reads the run that a check recorded. It returns an error if the run has no trial.
+// endOfCheck returns the error that determines the exit code of a check with the trial t. own is
+// true if the check has started the cluster, judged is the error of the judgment, and runErr is the
+// runner's error.
+func endOfCheck(t *record.Trial, own bool, judged, runErr error) error {
+	left, canceled := t.Cleanup.Err(), errors.Is(runErr, context.Canceled)
+	var remaining *trial.KeysLeftError
+	switch {
+	case canceled && errors.As(runErr, &remaining):
+		left = remaining // includes the command that removes the keys
+	case runErr != nil && !canceled:
+		left = runErr
+	}
+	switch {
+	case left != nil && (canceled || t.State == record.Interrupted):
+		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
+	case t.State == record.Interrupted && own:
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the cluster has been stopped")}
+	case t.State == record.Interrupted:
+		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the written keys have been removed")}
+	case judged == nil, left != nil && judged.Error() == "": // the exit code of left is ExitFailed
+		return left
+	case left != nil:
+		return fmt.Errorf("%w; %w", judged, left)
+	}
+	return judged
+}
+
+// checkedRun reads the run that a check recorded. It returns an error if the run has no trial, or
+// if an error other than that of the clean-up ended the run.
 func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*record.Run, error) {
 	var notEmpty *guard.NotEmptyError
 	var unread *trial.UnreadError
 	var left *trial.KeysLeftError
+	canceled := errors.Is(runErr, context.Canceled)
 	switch {
 	case errors.As(runErr, &notEmpty):
 		return nil, &command.Exit{Code: ExitNotEmpty, Cause: notEmpty}
 	case errors.As(runErr, &unread):
 		return nil, a.unread(f, "before", unread.Reason)
-	case runErr != nil && !errors.Is(runErr, context.Canceled):
+	case runErr != nil && !canceled && !errors.As(runErr, &left):
 		return nil, runErr
 	}
 	run, err := record.Open(dir)
 	switch {
 	case err != nil:
 		return nil, errors.Join(runErr, err)
+	case runErr != nil && !canceled && (len(run.Trials) == 0 || run.Trials[0].State != record.Complete):
+		return nil, runErr
 	case len(run.Trials) == 0 && errors.As(runErr, &left):
 		return nil, &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
 	case len(run.Trials) == 0:
@@ -347,8 +365,8 @@ writes.
   l     1,000,000      500
   xl    3,000,000    1,000
 
-The exit code is 0 if the check completed, 1 if a write failed or the memory could not be
-read, 3 if keys with the prefix already exist, and 4 if --load is unknown.`,
+The exit code is 0 if the check completed, 1 if a write failed, 3 if keys with the prefix
+already exist, 4 if --load is unknown, and 6 if the memory could not be read.`,
 	}
 	r := command.NewFlags(c.Flags())
 	f := newCheckFlags(r, "check-datascale", &a.Wide)

@@ -273,10 +273,6 @@ func (a *commandLine) checkHosts(ctx context.Context, f *hostsFlags) error {
 	defer shown.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { shown.Note("stopping and removing the files") })
 	defer stop()
-	say := shown.Note
-	if f.format == "json" {
-		say = func(s string) { a.PrintNote("%s", s) }
-	}
 	targets, leave, err := a.reachTargets(ctx, f, hosts)
 	if err != nil {
 		return errors.Join(interruptedOr(ctx, err), leave())
@@ -289,7 +285,7 @@ func (a *commandLine) checkHosts(ctx context.Context, f *hostsFlags) error {
 		},
 		Planned: func(c *preflight.Check, w *probe.PacedWrites) {
 			for i := range c.Hosts {
-				say(planOf(&c.Hosts[i], w))
+				shown.Note(planOf(&c.Hosts[i], w))
 			}
 		},
 		Progress: func(step string, seconds int) { shown.Update(step, time.Since(began), f.progress(step, seconds)) },

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,11 +118,7 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	if err := f.check(a); err != nil {
 		return err
 	}
-	to := a.Screen
-	if f.format == "json" {
-		to = io.Discard
-	}
-	d := a.Display(to)
+	d := a.DisplayFor(f.format)
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping") })
 	defer stop()
@@ -153,8 +148,8 @@ func (a *commandLine) checkMachine(ctx context.Context, f *machineFlags) error {
 	return nil
 }
 
-// measureMachine runs all measurements. It connects to the endpoints first, so that an unreachable
-// endpoint is reported before the longer measurements start. d shows the progress.
+// measureMachine runs all measurements. It begins with the short measurements of round trips. If no
+// endpoint can be reached, it returns an error before the longer measurements. d shows the progress.
 func (a *commandLine) measureMachine(ctx context.Context, f *machineFlags, d *command.Display) (*record.Calibration, error) {
 	began := time.Now()
 	say := func(step string) { d.Update(step, time.Since(began), step) }

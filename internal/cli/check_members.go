@@ -22,10 +22,10 @@ func (a *commandLine) checkMembersCommand() *cobra.Command {
 rate. The report shows each member's latencies, its network round trip and, if the store
 reports them, the p99 of its fsync and commit.
 
-A member is slow if its p50, its p99 (p90 if there are fewer than 1,000 operations) or its
-round trip is more than twice the median of all members, and exceeds this median by at
-least 5 ms (2 ms for a round trip). If a member does not respond, the report names the
-member, and the other members are measured.
+A member is slow if its p50, its p99 (p90 if there are fewer than 1,000 operations), its
+round trip, or its p99 of fsync or commit is more than twice the median of all members, and
+exceeds this median by at least 5 ms (2 ms for a round trip). If a member does not respond,
+the report names the member, and the other members are measured.
 
 The exit code is 0 if no member is slow, 1 if a member is slow, fails or does not respond,
 and 3 if keys with the prefix already exist.`,

@@ -193,10 +193,20 @@ func (a *commandLine) clusterDown(ctx context.Context, f *clusterFlags) error {
 		a.Printf("there is no cluster in %s\n", f.dir)
 		return nil
 	}
-	a.Printf("stopped %s of %s", text.Plural(uint64(len(stopped.StoppedMembers)), "member"), stopped.Store)
-	if n := len(stopped.ExitedMembers); n > 0 {
-		a.Printf(" (%d more had already ended)", n)
-	}
-	a.Printf(" and removed the data in %s\n", f.dir)
+	a.Printf("%s\n", describeDown(&stopped, f.dir))
 	return nil
+}
+
+// describeDown returns a sentence about a cluster whose data in the folder dir was removed.
+func describeDown(s *cluster.Stopped, dir string) string {
+	stopped, exited := uint64(len(s.StoppedMembers)), uint64(len(s.ExitedMembers))
+	switch {
+	case stopped == 0 && exited == 0:
+		return fmt.Sprintf("removed the data in %s; %s had no members", dir, s.Store)
+	case stopped == 0:
+		return fmt.Sprintf("removed the data in %s; %s of %s had already ended", dir, text.Plural(exited, "member"), s.Store)
+	case exited == 0:
+		return fmt.Sprintf("stopped %s of %s and removed the data in %s", text.Plural(stopped, "member"), s.Store, dir)
+	}
+	return fmt.Sprintf("stopped %s of %s (%d more had already ended) and removed the data in %s", text.Plural(stopped, "member"), s.Store, exited, dir)
 }

@@ -175,7 +175,7 @@ func (a *commandLine) suggest(h *history.History) {
 		}
 		c := &s.Changes[len(s.Changes)-1]
 		before, after := &s.Points[max(c.First-1, 0)], &s.Points[c.Last]
-		if isRun(before.Source) && isRun(after.Source) {
+		if isFolder(before.Source) && isFolder(after.Source) {
 			a.SuggestNext("quorumbench compare %s %s (compares the runs before and after the change)", text.ShellQuote(before.Source), text.ShellQuote(after.Source))
 		}
 		return
@@ -242,7 +242,7 @@ func (a *commandLine) historySources(f *historyFlags, args []string, shown []fig
 			continue
 		}
 		read := history.ReadFile
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if isFolder(path) {
 			read = func(path string) (*history.Source, error) { return history.ReadRun(path, shown) }
 		}
 		s, err := read(path)
@@ -257,8 +257,8 @@ func (a *commandLine) historySources(f *historyFlags, args []string, shown []fig
 	return sources, nil
 }
 
-// isRun reports whether a path is a run directory.
-func isRun(path string) bool {
+// isFolder reports whether a path is an existing folder.
+func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }

@@ -8,12 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/scenarios"
 )
 
 //go:embed first.yaml
@@ -69,8 +72,18 @@ func (a *commandLine) writeFirstScenario(path string) error {
 	case !bytes.Equal(existing, schema):
 		a.Printf("Kept the existing %s, which differs from the current schema; quorumbench run --schema prints the current one.\n", schemaPath)
 	}
-	a.Printf("Try: quorumbench run --validate %s; quorumbench run %[1]s\n", path)
+	a.Printf("Try: quorumbench run --validate %s; quorumbench run %[1]s\n", scenarioArgument(path))
 	return nil
+}
+
+// scenarioArgument returns the argument, quoted for a shell, with which other commands read the
+// scenario file at a path. It adds a folder to a name that would select a built-in scenario,
+// standard input or a flag.
+func scenarioArgument(path string) string {
+	if _, builtIn := scenarios.Read(path); builtIn || strings.HasPrefix(path, "-") {
+		path = "." + string(filepath.Separator) + path
+	}
+	return text.ShellQuote(path)
 }
 
 // createFile writes a file that does not exist yet.

@@ -49,9 +49,10 @@ func runAction(stdin io.Reader, stdout, stderr io.Writer, action func(*commandLi
 		Plugin: isPlugin(),
 		Lookup: registry.Lookup, Catalog: registry.Catalog{Apps: load.Applications},
 	}}
-	// If a program such as head closes the pipe, quorumbench must still clean up. Because SIGPIPE
-	// is caught, the next write fails, but the program does not end. The program must not ignore
-	// SIGPIPE instead, because members would inherit that setting.
+	// If a program such as head closes the pipe, or if the reader of an agent's standard error exits,
+	// quorumbench must still clean up. Because SIGPIPE is caught, the next write fails, but the
+	// program does not end. The program must not ignore SIGPIPE instead, because members would
+	// inherit that setting.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := action(a)
 	a.Stdout.Flush()
@@ -61,17 +62,8 @@ func runAction(stdin io.Reader, stdout, stderr io.Writer, action func(*commandLi
 	case err == nil && a.Stdout.Err != nil:
 		err = fmt.Errorf("cannot write the result to standard output: %w", a.Stdout.Err)
 	}
-	command.PrintError(shown, withAuthority(err))
+	command.PrintError(shown, err)
 	return command.ExitCode(err)
-}
-
-// withAuthority adds the remedy to an error about a certificate from an unknown authority.
-func withAuthority(err error) error {
-	const unknown = "certificate signed by unknown authority"
-	if err == nil || !strings.Contains(err.Error(), unknown) {
-		return err
-	}
-	return fmt.Errorf("%w; give the authority that signed the servers' certificates with --cacert FILE", err)
 }
 
 // panicLocation returns the file and line at which the panic occurred, for the error message.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/scenario/file"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/internal/testing/program"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -135,5 +136,32 @@ func TestPanicIsOneSentence(t *testing.T) {
 		!strings.HasPrefix(text, "quorumbench: internal error: ") || !strings.Contains(text, "main_test.go:") ||
 		!strings.HasSuffix(text, "(please report)\n") {
 		t.Errorf("exit code %d and %q", code, text)
+	}
+}
+
+// An error about an unknown authority has only a remedy that the command offers.
+func TestUnknownAuthorityNamesARemedyOfTheCommand(t *testing.T) {
+	a := &commandLine{&command.App{Catalog: registry.Catalog{}}}
+	unknown := errors.New("x509: certificate signed by unknown authority")
+	for _, test := range []struct {
+		command []string
+		err     error
+		remedy  string
+	}{
+		{[]string{"bench", "put"}, unknown, "with --cacert FILE"},
+		{[]string{"check", "perf"}, unknown, "with --cacert FILE"},
+		{[]string{"run"}, unknown, "tls: {cacert: FILE}"},
+		{[]string{"check", "perf"}, fmt.Errorf("%w; set %s", unknown, command.UploadAuthority), ""},
+		{[]string{"upload"}, unknown, ""},
+		{[]string{"bench", "put"}, errors.New("it broke"), ""},
+	} {
+		c, _, err := a.root().Find(test.command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := withAuthority(c, test.err).Error()
+		if added := strings.TrimPrefix(got, test.err.Error()); !strings.HasSuffix(added, test.remedy) || (added == "") != (test.remedy == "") {
+			t.Errorf("%v: the error is %q, want a remedy that ends with %q", test.command, got, test.remedy)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -154,10 +155,16 @@ func (p *pods) set() (all []scenario.Assignment) {
 // place assigns the members and workers of all trials to hosts, one per pod. The pods are created
 // later.
 func (p *pods) place(s *scenario.Scenario) error {
-	if p.enabledOn == "" {
+	switch {
+	case p.enabledOn == "":
 		return nil
-	}
-	if len(s.Hosts) > 0 {
+	case p.flags.Changed("members") && (p.members < 1 || p.members > kv.MaxMembers):
+		return command.Usage("--members must be from 1 to %d, not %d", kv.MaxMembers, p.members)
+	case p.flags.Changed("workers") && (p.workers < 1 || p.workers > scenario.MaxWorkers):
+		return command.Usage("--workers must be from 1 to %d, not %d", scenario.MaxWorkers, p.workers)
+	case p.flags.Changed("endpoints") && p.endpoints == "":
+		return command.Usage("--endpoints: no endpoint is given; write HOST:PORT")
+	case len(s.Hosts) > 0:
 		return command.Usage("--on kubernetes creates the hosts, but the scenario defines hosts, too; remove them from the scenario")
 	}
 	for i := range s.Trials {

@@ -113,14 +113,20 @@ func (a *commandLine) loadNewRun(f *runFlags, args []string) (*preparedRun, erro
 	if f.isGiven("seed") {
 		s.Reseed(f.seed)
 	}
-	t := &preparedRun{scenario: s, asked: record.CommandLineSettings{Store: options.Store, Version: options.Version, Exec: options.Exec}}
-	for _, one := range options.Assignments {
-		t.asked.Set = append(t.asked.Set, one.Redacted(load.Applications()))
-	}
+	t := &preparedRun{scenario: s, asked: commandLineSettings(&options)}
 	if f.dataDir != "" {
 		if t.asked.DataDir, err = filepath.Abs(f.dataDir); err != nil {
 			return nil, fmt.Errorf("--data-dir: %w", err)
 		}
 	}
 	return t, nil
+}
+
+// commandLineSettings returns the settings that a run records of its options, without passwords.
+func commandLineSettings(o *scenario.Options) record.CommandLineSettings {
+	s := record.CommandLineSettings{Store: o.Store, Version: o.Version, Exec: o.Exec}
+	for _, one := range o.Assignments {
+		s.Set = append(s.Set, one.Redacted(load.Applications()))
+	}
+	return s
 }

@@ -30,7 +30,23 @@ func (a *commandLine) execute(ctx context.Context, args []string) error {
 	if err := unknownCommand(root, args); err != nil {
 		return err
 	}
-	return root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
+	return withAuthority(c, err)
+}
+
+// withAuthority adds the command's remedy to an error about a certificate from an unknown
+// authority. An error of an upload already has its remedy.
+func withAuthority(c *cobra.Command, err error) error {
+	if !command.IsUnknownAuthority(err) || strings.Contains(err.Error(), command.UploadAuthority) {
+		return err
+	}
+	switch {
+	case c.Flag("cacert") != nil:
+		return fmt.Errorf("%w; give the authority that signed the servers' certificates with --cacert FILE", err)
+	case c.Flag("set") != nil:
+		return fmt.Errorf("%w; if this is the certificate of a running cluster, give the authority that signed it with the key tls of the scenario: tls: {cacert: FILE}", err)
+	}
+	return err
 }
 
 // commandGroups groups the commands by what the user wants to do.

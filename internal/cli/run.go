@@ -91,11 +91,8 @@ minute. FILE - means standard input. "quorumbench init" writes a first scenario 
 }
 
 func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error {
-	switch {
-	case f.out != "" && f.isGiven("runs-dir"):
-		return command.Usage("--out names the run directory itself, and --runs-dir names the folder in which a run directory is created; give only one of them")
-	case f.root == "":
-		return command.Usage("--runs-dir is empty; name a folder")
+	if err := checkRunsDir(f.out, f.root, f.isGiven); err != nil {
+		return err
 	}
 	switch err := f.inspect.check(args, f.format); {
 	case err != nil:
@@ -122,7 +119,7 @@ func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error
 	if t.resume != nil {
 		defer t.resume.Close()
 	}
-	if err := a.UseEnvironmentIn(s, false); err != nil {
+	if err := a.UseEnvironmentIn(s, nil); err != nil {
 		return err
 	}
 	if err := a.checkUntil(f, s); err != nil {
@@ -232,6 +229,18 @@ func (a *commandLine) checkUntil(f *runFlags, s *scenario.Scenario) error {
 	const fewest = stats.MinUntilPrecise
 	if took, _ := s.EstimatedDuration(); took > s.RepeatRule.TimeLimit/fewest {
 		a.Warn(fmt.Sprintf("at least %d repeats are needed for a precise result, but they take longer than the time limit of %s", fewest, text.FormatDuration(s.RepeatRule.TimeLimit)))
+	}
+	return nil
+}
+
+// checkRunsDir returns a usage error for invalid values of --out and --runs-dir. The function
+// isGiven reports whether a flag was given.
+func checkRunsDir(out, root string, isGiven func(flag string) bool) error {
+	switch {
+	case out != "" && isGiven("runs-dir"):
+		return command.Usage("--out names the run directory itself, and --runs-dir names the folder in which a run directory is created; give only one of them")
+	case root == "":
+		return command.Usage("--runs-dir is empty; name a folder")
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (a *commandLine) install(ctx context.Context, sources []store.ServerSource)
 		path, err := install.Ensure(ctx, source, shown.show)
 		d.Clear()
 		switch {
-		case ctx.Err() != nil:
+		case err != nil && ctx.Err() != nil:
 			interrupted := fmt.Errorf("interrupted; no part of %s is left", head)
 			return &command.Exit{Code: command.ExitInterrupted, Cause: errors.Join(append(failed, interrupted)...)}
 		case err != nil:

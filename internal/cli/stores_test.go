@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -169,6 +170,17 @@ func TestStoresInstall(t *testing.T) {
 	stderr.Reset()
 	if err := run(t, a, "stores", "install", "made@v1.0.0"); err != nil || stderr.Len() > 0 {
 		t.Errorf("the second installation returned %v and printed %q", err, stderr)
+	}
+	// Ctrl-C at the end of an installation does not hide that the server is installed.
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	stdout.Reset()
+	source, err := madeStore{}.Server("")
+	if err == nil {
+		err = a.install(canceled, []store.ServerSource{source})
+	}
+	if err != nil || !strings.HasPrefix(stdout.String(), "made 1.0.0 ") {
+		t.Errorf("the interrupted installation of an installed server returned %v and printed %q, want its path", err, stdout)
 	}
 	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "manifest.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)

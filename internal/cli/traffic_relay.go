@@ -46,6 +46,10 @@ func (a *commandLine) relay(_ context.Context, f *recordFlags, st store.Store) (
 	return &relaySource{cfg: cfg, l: l}, nil
 }
 
+// maxCertificates is the maximum size of a file with certificates in bytes. It is far larger than
+// any real file.
+const maxCertificates = 1 << 20
+
 // relayConfig checks the flags and reads the files that they name.
 func (f *recordFlags) relayConfig() (passive.RelayConfig, error) {
 	cfg := passive.RelayConfig{MemberAddress: f.memberAddress}
@@ -67,7 +71,7 @@ func (f *recordFlags) relayConfig() (passive.RelayConfig, error) {
 		cfg.Dial = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	if f.cacert != "" {
-		pem, err := files.Read(f.cacert, maxScript)
+		pem, err := files.Read(f.cacert, maxCertificates)
 		if err != nil {
 			return cfg, command.Usage("--cacert: %w", err)
 		}

@@ -96,9 +96,8 @@ func measure(ctx context.Context, a *command.App, f *options, args []string) err
 
 // next prints a suggestion for the next command.
 func (f *options) next(a *command.App, run *record.Run) {
-	once := f.repeats == 1 && !f.summary.Sample && !f.summary.Precise && !f.perfdash
 	switch suspect := run.Verdict() == verdict.Suspect; {
-	case suspect && once:
+	case suspect && f.repeats == 1 && f.singleOnly() == "":
 		a.SuggestNext("%s (repeats show how far the suspect figures vary)", a.RepeatCommand("--repeats", "5"))
 	case suspect:
 		a.SuggestNext("repeat the measurement on a quieter machine, or with the load generator on another machine")

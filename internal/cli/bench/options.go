@@ -268,14 +268,25 @@ func (f *options) checkRepeats() error {
 	if f.format == "etcd" {
 		return command.Usage("--format etcd prints only one measurement, but --repeats asks for %d; remove one of the two flags", f.repeats)
 	}
-	hashes := f.set.Lookup("check-hashkv")
-	for _, one := range []struct {
-		flag  string
-		asked bool
-	}{{"sample", f.summary.Sample}, {"precise", f.summary.Precise}, {"report-perfdash", f.perfdash}, {"check-hashkv", hashes != nil && hashes.Value.String() == "true"}} {
-		if one.asked {
-			return command.Usage("--%s applies to only one measurement, but --repeats asks for %d; remove one of the two flags", one.flag, f.repeats)
-		}
+	if flag := f.singleOnly(); flag != "" {
+		return command.Usage("--%s applies to only one measurement, but --repeats asks for %d; remove one of the two flags", flag, f.repeats)
 	}
 	return nil
+}
+
+// singleOnly returns the name of a given flag that cannot be combined with several repeats, or an
+// empty string if there is no such flag. It ignores --format.
+func (f *options) singleOnly() string {
+	hashes := f.set.Lookup("check-hashkv")
+	switch {
+	case f.summary.Sample:
+		return "sample"
+	case f.summary.Precise:
+		return "precise"
+	case f.perfdash:
+		return "report-perfdash"
+	case hashes != nil && hashes.Value.String() == "true":
+		return "check-hashkv"
+	}
+	return ""
 }

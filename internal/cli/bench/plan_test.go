@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -33,6 +34,27 @@ func planned(t *testing.T, words ...string) (*scenario.Scenario, error) {
 	}
 	t.Fatalf("there is no command %q", words[0])
 	return nil, nil
+}
+
+// The suggestion to repeat a measurement and the check of --repeats agree on which flags exclude
+// repeats.
+func TestFlagsForASingleMeasurement(t *testing.T) {
+	for _, flag := range []string{"", "sample", "precise", "report-perfdash", "check-hashkv"} {
+		kind := kinds()[slices.IndexFunc(kinds(), func(k kind) bool { return k.name == "put" })]
+		set := pflag.NewFlagSet(kind.name, pflag.ContinueOnError)
+		f := newOptions(newCommon(command.NewFlags(set), new(bool)), kind, set)
+		if flag != "" {
+			if err := set.Parse([]string{"--" + flag}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := f.singleOnly(); got != flag {
+			t.Errorf("with the flag %q, singleOnly returns %q", flag, got)
+		}
+		if f.repeats = 5; (f.checkRepeats() == nil) != (flag == "") {
+			t.Errorf("with the flag %q, the check of --repeats returns %v", flag, f.checkRepeats())
+		}
+	}
 }
 
 // op returns one entry of a mix.

@@ -47,7 +47,7 @@ func TestPlanRefuses(t *testing.T) {
 		"get --consistency strong":              `--consistency: there is no consistency "strong"; choose one of linearizable, local or lease`,
 		"get --consistency lease":               "etcd",
 		"put --store redis":                     `--store: there is no store "redis"; choose one of: etcd`,
-		"put --endpoints=":                      "no endpoint is given; write HOST:PORT",
+		"put --endpoints=":                      "--endpoints: no endpoint is given; write HOST:PORT",
 		"put --endpoints localhost":             `"localhost" is not an endpoint; write HOST:PORT`,
 		"put --endpoints a:0":                   `the endpoint "a:0" does not have a port from 1 to 65535; write HOST:PORT`,
 		"put --endpoints b:1,a:1/app":           `the endpoint "a:1/app" has a path; write a:1; if all keys must begin with that path, also set --prefix to /app/`,

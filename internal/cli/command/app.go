@@ -37,7 +37,7 @@ type App struct {
 	Catalog scenario.Catalog
 	Plugin  bool // set if kubectl started the program as its plug-in
 	Wide    bool // set if text output has all columns and details
-	// Progress is the value of --progress; empty for a command without this flag.
+	// Progress is the value of --progress, or the flag's default for a command without this flag.
 	Progress string
 	publish  publishFlags // set by AddMetrics
 	Gate     *Gate        // set by AddGateFlags; every command that calls ExecuteRun has a Gate

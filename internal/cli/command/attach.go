@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -49,9 +50,12 @@ func (f *AttachFlags) RegisterOptional(r Flags) {
 	f.Register(r)
 }
 
+// HasEndpoints reports whether a flag, a variable of the environment or a default names endpoints.
+func (f *AttachFlags) HasEndpoints() bool { return len(f.endpoints.list) > 0 }
+
 // Running returns the cluster that the flags select, or nil if there are no endpoints.
 func (f *AttachFlags) Running() (*scenario.RunningCluster, error) {
-	if len(f.endpoints.list) > 0 {
+	if f.HasEndpoints() {
 		return f.attached()
 	}
 	if c := &f.Cluster; c.CACert != "" || c.Cert != "" || c.CertKey != "" || c.SkipVerify || c.User != "" || c.DialTimeout != 0 {
@@ -132,6 +136,9 @@ func (e *endpointsFlag) Set(s string) error {
 		if part = strings.TrimSpace(part); part != "" {
 			e.list = append(e.list, part)
 		}
+	}
+	if len(e.list) == 0 {
+		return errors.New("no endpoint is given; write HOST:PORT")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/figures"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -109,11 +110,20 @@ func (a *App) conduct(ctx context.Context, o runner.Options, rendering Rendering
 	case err != nil:
 		return dir, err
 	case afterErr != nil:
-		return dir, afterErr
+		return dir, failIfMissed(afterErr, missed)
 	case checking != nil:
 		return dir, checking
 	}
 	return dir, ExitForMissed(missed)
+}
+
+// failIfMissed returns the error of AfterResult. If a threshold is missed, the error's exit code is
+// ExitFailed instead of ExitUndecided.
+func failIfMissed(err error, missed []analyze.Missed) error {
+	if ExitCode(err) == ExitUndecided && ExitCode(ExitForMissed(missed)) == ExitFailed {
+		return &Exit{Code: ExitFailed, Cause: err}
+	}
+	return err
 }
 
 // withUnrecorded adds to a run the trials that were measured but could not be recorded. So their

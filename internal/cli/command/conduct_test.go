@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -62,6 +63,26 @@ func TestEnded(t *testing.T) {
 		}
 		if test.text != "" && err.Error() != test.text {
 			t.Errorf("%s: %q, not %q", test.name, err, test.text)
+		}
+	}
+}
+
+// A missed threshold takes precedence over data that could not be compared.
+func TestMissedThresholdTakesPrecedence(t *testing.T) {
+	undecided := &Exit{Code: ExitUndecided, Cause: errors.New("cannot compare")}
+	for _, test := range []struct {
+		name   string
+		err    error
+		missed []analyze.Missed
+		code   int
+	}{
+		{"no threshold is missed", undecided, nil, ExitUndecided},
+		{"a threshold cannot be judged", undecided, []analyze.Missed{{Undecided: true}}, ExitUndecided},
+		{"a threshold is missed", undecided, []analyze.Missed{{Undecided: true}, {}}, ExitFailed},
+		{"another error", &Exit{Code: ExitUsage, Cause: errors.New("cannot compare")}, []analyze.Missed{{}}, ExitUsage},
+	} {
+		if err := failIfMissed(test.err, test.missed); ExitCode(err) != test.code || err.Error() != "cannot compare" {
+			t.Errorf("%s: the error is %q with exit code %d, want the unchanged text and exit code %d", test.name, err, ExitCode(err), test.code)
 		}
 	}
 }

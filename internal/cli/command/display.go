@@ -30,11 +30,12 @@ const (
 type Display struct {
 	mu          sync.Mutex
 	out         *cwriter.Writer
-	width       func() int // returns the number of terminal columns, or 0 without a terminal
-	height      func() int // returns the number of terminal lines
-	live        *live      // nil for a single progress line
-	quiet       bool       // set if no progress is shown
-	drawnWidths []int      // widths of the lines that the next output replaces
+	width       func() int        // returns the number of terminal columns, or 0 without a terminal
+	height      func() int        // returns the number of terminal lines
+	live        *live             // nil for a single progress line
+	quiet       bool              // set if no progress is shown
+	printNote   func(text string) // prints a note, instead of the stream; nil if the stream shows notes
+	drawnWidths []int             // widths of the lines that the next output replaces
 	// These fields are used only with a live view. input is the terminal from which keys are read,
 	// or nil. The function `latest` returns the line above the view. While the view is paused, the
 	// display shows the lines in `frozen`. `suspended` is set from Ctrl-Z until the program
@@ -72,6 +73,17 @@ func (a *App) Display(stream io.Writer) *Display {
 		d.live = newLive()
 		d.input, _ = a.Stdin.(*os.File)
 	}
+	return d
+}
+
+// DisplayFor returns a display on standard error for a command that prints its result in the given
+// format. If the format is json, the display shows no progress and prints only notes.
+func (a *App) DisplayFor(format string) *Display {
+	if format != "json" {
+		return a.Display(a.Screen)
+	}
+	d := a.Display(io.Discard)
+	d.printNote = func(text string) { a.PrintNote("%s", text) }
 	return d
 }
 
@@ -257,6 +269,10 @@ func (d *Display) resume() {
 func (d *Display) Note(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.printNote != nil {
+		d.printNote(text)
+		return
+	}
 	d.erase()
 	d.line("quorumbench: " + text)
 }

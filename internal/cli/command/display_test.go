@@ -133,3 +133,16 @@ func TestCutCountsLetters(t *testing.T) {
 		}
 	}
 }
+
+// With --format json, standard error has the notes, but no progress.
+func TestJSONDisplayPrintsOnlyNotes(t *testing.T) {
+	for format, want := range map[string]string{"text": "step\nquorumbench: stopping\n", "json": "quorumbench: stopping\n"} {
+		var out bytes.Buffer
+		d := (&App{Stderr: &out, Screen: &out}).DisplayFor(format)
+		d.Update("step", 0, "step")
+		d.Note("stopping")
+		if d.Clear(); out.String() != want {
+			t.Errorf("with the format %s, the display printed %q, want %q", format, out.String(), want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -23,6 +24,7 @@ type environment struct {
 	getenv       func(string) string
 	capabilities kv.Capabilities
 	used         []string // names of the variables that were used
+	withoutFlags bool     // set if the command has no flags for these values, which are in a scenario
 }
 
 // lookup returns the value and the name of the variable for a flag, or "" if no variable is set.
@@ -46,10 +48,19 @@ func (e *environment) apply(flag string, set func(value string) error) error {
 		return nil
 	}
 	if err := set(value); err != nil {
-		return Usage("%s: %w; correct or unset the variable, or give --%s", name, err, flag)
+		return Usage("%s: %w; correct or unset the variable, or %s", name, err, e.alternative("--"+flag))
 	}
 	e.used = append(e.used, name)
 	return nil
+}
+
+// alternative returns the part of an error that names another way to give values: the flags, or the
+// scenario for a command without these flags.
+func (e *environment) alternative(flags string) string {
+	if e.withoutFlags {
+		return "set the value in the scenario"
+	}
+	return "give " + flags
 }
 
 // takeFile stores the value of the flag's variable in *path. The value must be the path of an
@@ -88,7 +99,9 @@ func (e *environment) takeAccess(attach *scenario.RunningCluster, plain bool, gi
 		if !given("cert") && !given("key") {
 			do(e.takePair(attach))
 		}
-		do(e.apply("tls", toggle(&attach.TLS)))
+		if !given("tls") {
+			do(e.apply("tls", toggle(&attach.TLS)))
+		}
 		attach.TLS = attach.TLS || attach.CACert != "" || attach.Cert != "" || attach.SkipVerify
 	}
 	if _, can := e.capabilities.Features[kv.Users]; can && !given("user") {
@@ -112,24 +125,27 @@ func (e *environment) takePair(attach *scenario.RunningCluster) error {
 	if (attach.Cert == "") == (attach.CertKey == "") {
 		return nil
 	}
-	return Usage("%s is set, but a client certificate and its key belong together; set the other variable, too, or give --cert and --key", e.used[len(e.used)-1])
+	return Usage("%s is set, but a client certificate and its key belong together; set the other variable, too, or %s", e.used[len(e.used)-1], e.alternative("--cert and --key"))
 }
 
-// takeUser reads a user with a password, or only a token. If a separate variable contains the
-// password, takeUser does not copy the password. It stores a reference to the variable, as --user
-// NAME:env:VARIABLE does.
+// takeUser reads a user with a password, or only a token if the store's client has a variable for a
+// token and none for a user. If a separate variable contains the password, takeUser does not copy
+// the password. It stores a reference to the variable, as --user NAME:env:VARIABLE does.
 func (e *environment) takeUser(attach *scenario.RunningCluster) error {
 	user, name := e.lookup("user")
 	_, password := e.lookup("password")
+	variables := e.capabilities.EnvironmentVariables
 	switch {
 	case name == "" && password == "":
 		return nil
-	case name == "": // only a token is set
+	case name == "" && variables["password"] != "" && variables["user"] == "": // the store's client logs in with only a token
 		attach.User, e.used = "token:env:"+password, append(e.used, password)
+	case name == "":
+		return Usage("%s is set, but no variable names the user; set %s, too, or %s", password, cmp.Or(variables["user"], ownVariable+"USER"), e.alternative("--user"))
 	case strings.Contains(user, ":"):
 		attach.User, e.used = user, append(e.used, name)
 	case password == "":
-		return Usage("%s has no password; write NAME:PASSWORD or NAME:env:VARIABLE, or give --user", name)
+		return Usage("%s has no password; write NAME:PASSWORD or NAME:env:VARIABLE, or %s", name, e.alternative("--user"))
 	default:
 		attach.User, e.used = user+":env:"+password, append(e.used, name, password)
 	}
@@ -205,22 +221,46 @@ func (e *endpointsFlag) takeAll(value string) error {
 }
 
 // UseEnvironmentIn completes, from environment variables, the settings for connections to a
-// scenario's running clusters. Values in the scenario take precedence. plain is true if the
-// clusters do not use TLS.
-func (a *App) UseEnvironmentIn(s *scenario.Scenario, plain bool) error {
+// scenario's running clusters. Values in the scenario take precedence. f holds the command's flags,
+// or is nil if the command has no flags for a running cluster.
+func (a *App) UseEnvironmentIn(s *scenario.Scenario, f *AttachFlags) error {
+	plain := f != nil && f.Plain()
+	completed := map[*scenario.RunningCluster]bool{} // several trials may share a cluster
 	for i := range s.Trials {
 		c := &s.Trials[i].Cluster
-		if c.RunningCluster == nil {
+		if c.RunningCluster == nil || completed[c.RunningCluster] {
 			continue
 		}
-		e := &environment{getenv: os.Getenv, capabilities: a.Catalog.Capabilities(c.Store)}
-		err := e.takeAccess(c.RunningCluster, plain || c.RunningCluster.TLS, func(flag string) bool {
-			return flag == "user" && c.RunningCluster.User != "" || flag == "dial-timeout" && c.RunningCluster.DialTimeout != 0
-		})
-		if err != nil {
+		completed[c.RunningCluster] = true
+		e := &environment{getenv: os.Getenv, capabilities: a.Catalog.Capabilities(c.Store), withoutFlags: f == nil}
+		if err := e.takeAccess(c.RunningCluster, plain, setIn(*c.RunningCluster)); err != nil {
 			return err
 		}
 		a.printVariables(e.used)
 	}
 	return nil
+}
+
+// setIn returns a function that reports whether the cluster c has a value for the setting of a
+// flag.
+func setIn(c scenario.RunningCluster) func(flag string) bool {
+	return func(flag string) bool {
+		switch flag {
+		case "tls":
+			return c.TLS
+		case "cacert":
+			return c.CACert != ""
+		case "cert":
+			return c.Cert != ""
+		case "key":
+			return c.CertKey != ""
+		case "insecure-skip-tls-verify":
+			return c.SkipVerify
+		case "user":
+			return c.User != ""
+		case "dial-timeout":
+			return c.DialTimeout != 0
+		}
+		return false
+	}
 }

@@ -46,7 +46,7 @@ var flagGroups = []struct {
 		keys-per-watcher watch-mode watch-key prevkv events created-in-window`},
 	{"Measurement flags", `objective over from max-rate max-value width until warm-up warmup repeats seed verify check-hashkv
 		until-precision at-most until-metric require-memory allow-volatile`},
-	{"Flags for keys on a running cluster", "cleanup overwrite-existing cluster-wide cleanup-compact cleanup-defragment auto-compact auto-defrag"},
+	{"Flags for keys on a running cluster", "cleanup overwrite-existing cluster-wide auto-compact auto-defrag"},
 	{"Output flags", "progress metrics push format wide out runs-dir upload threshold strict interval verbose precise sample report-perfdash"},
 	{"Host flags", "agent-certs ssh-identity ssh-known-hosts ssh-config"},
 	{PodFlags, ""},

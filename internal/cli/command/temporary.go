@@ -19,7 +19,7 @@ import (
 func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err error) {
 	folder, err := TemporaryFolder(say)
 	if err != nil {
-		return nil, fmt.Errorf("cannot create a folder for the record: %w; name a folder with --out", err)
+		return nil, fmt.Errorf("cannot create a folder for the record: %w; set TMPDIR to a folder that you can write to", err)
 	}
 	o.Out = filepath.Join(folder.Path(), record.Slug(o.Scenario.Name))
 	return func(err *error) {

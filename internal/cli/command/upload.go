@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/upload"
@@ -26,6 +27,24 @@ func RequireRunDir(destination *upload.Destination, out string) error {
 	return nil
 }
 
+// UploadAuthority is the environment variable with the path of the certificates of the authorities
+// that may have signed the certificate of an object store.
+const UploadAuthority = "AWS_CA_BUNDLE"
+
+// IsUnknownAuthority reports whether an error is about a certificate from an unknown authority.
+func IsUnknownAuthority(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "certificate signed by unknown authority")
+}
+
+// withUploadAuthority adds the remedy to an error about an object store's certificate from an
+// unknown authority.
+func withUploadAuthority(err error) error {
+	if !IsUnknownAuthority(err) {
+		return err
+	}
+	return fmt.Errorf("%w; set %s to a file with the certificate of the authority that signed the object store's certificate", err, UploadAuthority)
+}
+
 // Reachable checks, before a run, that the destination can be reached. So the user learns of a
 // problem before the run and not after it.
 func Reachable(ctx context.Context, destination *upload.Destination) error {
@@ -37,7 +56,7 @@ func Reachable(ctx context.Context, destination *upload.Destination) error {
 		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted before anything was run")}
 	}
 	if err != nil {
-		return fmt.Errorf("--upload: %w; nothing was run", err)
+		return withUploadAuthority(fmt.Errorf("--upload: %w; nothing was run", err))
 	}
 	return nil
 }
@@ -52,7 +71,7 @@ func (a *App) UploadRunDir(ctx context.Context, destination *upload.Destination,
 	}})
 	d.Clear()
 	if err != nil {
-		return sent, err
+		return sent, withUploadAuthority(err)
 	}
 	const most = 10
 	for i, l := range sent.OmittedEntries {
