@@ -21,8 +21,8 @@ func TestFsync(t *testing.T) {
 	}
 }
 
-// The number of free bytes is one that a record permits, even if a file system reports that it has
-// no limit.
+// The number of free bytes is at most the largest number in a record, even if a file system reports
+// that it has no limit.
 func TestFreeBytesAreLimited(t *testing.T) {
 	for _, c := range []struct{ blocks, size, want int64 }{
 		{0, 4096, 0}, {-3, 4096, 0}, {7, 4096, 28672}, {1 << 41, 4096, 1 << 53}, {1 << 43, 1 << 20, 1 << 53}, {math.MaxInt64, 1 << 20, 1 << 53},

@@ -11,7 +11,7 @@ import (
 )
 
 // TestLeasesShareStreams keeps more leases alive than the server allows streams. The streams must
-// leave room for other requests, and each reply must end the operation of its own lease.
+// leave room for other requests, and each reply must end the operation for the same lease.
 func TestLeasesShareStreams(t *testing.T) {
 	const streams, leases = 4, 10
 	s := newScripted(t, newCodecs(store.Access{})(store.ConnectionInfo{Endpoint: "h:1"}))
