@@ -113,7 +113,7 @@ func TestInterruptedCapacityIsReadable(t *testing.T) {
 	dir := w.path("run")
 	endpoint := w.nullServer(t)
 	p := w.start(t, "capacity", "--objective", "p99<5s", "--endpoints", endpoint, "--set", "key-space=500", "--max-rate", "2000", "--from", "200", "--out", dir)
-	p.awaitText(t, "; kept")
+	p.awaitText(t, "; met")
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 	run := openRun(t, dir, record.Interrupted)
