@@ -9,7 +9,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Echo is a running echo server on a host.
@@ -49,7 +48,8 @@ func (l *Local) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, s
 	if folder.protectsEntries() {
 		_, _ = cleanBelow(folder, 1) // on an error, the next measurement tries again to remove the folder
 	}
-	if err := checkRoom(folder, &w); err != nil {
+	_, need := w.Bytes()
+	if err := probe.CheckRoom(folder.root, need, folder.path, "use a smaller --neighbor-load"); err != nil {
 		return err
 	}
 	c, err := folder.claim()
@@ -66,19 +66,6 @@ func (l *Local) WriteLog(ctx context.Context, dir string, w probe.PacedWrites, s
 		err = nil
 	}
 	return errors.Join(err, c.Release(context.WithoutCancel(ctx)))
-}
-
-// checkRoom returns an error if the writes need more than half of a file system's free space.
-func checkRoom(f *Folder, w *probe.PacedWrites) error {
-	p, err := probe.Limits(f.root)
-	if err != nil {
-		return err
-	}
-	if _, need := w.Bytes(); p.FreeBytes >= 0 && 2*need > p.FreeBytes {
-		return fmt.Errorf("the writes need %s, and the same amount must remain free, but only %s are free in %s; use a smaller --neighbor-load, or a folder with more free space",
-			text.Bytes(uint64(need)), text.Bytes(uint64(p.FreeBytes)), f.path)
-	}
-	return nil
 }
 
 // Echo implements Host.

@@ -1,11 +1,13 @@
 package probe
 
 import (
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Limits returns the limits of this machine, and those of the file system that contains a folder.
@@ -28,6 +30,20 @@ func Limits(dir *os.Root) (p measure.HostLimits, err error) {
 	}
 	p.MemoryBytes, p.SwapBytes = memory()
 	return p, nil
+}
+
+// CheckRoom returns an error if `need` bytes are more than half of the free space of the file system
+// that contains a folder. The error names the folder `shown` and contains the remedy.
+func CheckRoom(dir *os.Root, need int64, shown, remedy string) error {
+	p, err := Limits(dir)
+	if err != nil {
+		return err
+	}
+	if p.FreeBytes >= 0 && need > p.FreeBytes/2 {
+		return fmt.Errorf("the writes need %s, and the same amount must remain free, but only %s are free in %s; %s, or a folder with more free space",
+			text.Bytes(uint64(need)), text.Bytes(uint64(p.FreeBytes)), shown, remedy)
+	}
+	return nil
 }
 
 // maxFreeBytes is the largest number of free bytes that a record permits (text.CheckNumbers).

@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // LogWrites measures a disk under the writes of a write-ahead log: each record is made durable
 // before the next record is written.
 type LogWrites struct {
-	Dir         string
+	Dir         string        // a new folder in the folder that the user named
 	RecordBytes int           // size of a record in bytes
 	Records     int           // maximum number of records
 	Duration    time.Duration // maximum duration
@@ -37,20 +37,6 @@ type LogResult struct {
 // progressInterval is the interval at which LogWrites.Progress is called.
 const progressInterval = 250 * time.Millisecond
 
-// checkRoom returns an error if the file, which is preallocated, needs more than half of the file
-// system's free space.
-func (w *LogWrites) checkRoom(root *os.Root) error {
-	p, err := Limits(root)
-	if err != nil {
-		return err
-	}
-	if need := int64(w.Records) * int64(w.RecordBytes); p.FreeBytes >= 0 && need > p.FreeBytes/2 {
-		return fmt.Errorf("the writes need %s, and the same amount must remain free, but only %s are free in %s; use a smaller --size or fewer --records, or a folder with more free space",
-			text.Bytes(uint64(need)), text.Bytes(uint64(p.FreeBytes)), w.Dir) // #nosec G115 -- neither is negative
-	}
-	return nil
-}
-
 // Run measures until a limit is reached or ctx is canceled. The error is a complete sentence.
 func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 	root, err := os.OpenRoot(w.Dir)
@@ -58,7 +44,8 @@ func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 		return result, fmt.Errorf("cannot time fdatasync in %s: %w", w.Dir, err)
 	}
 	defer func() { _ = root.Close() }()
-	if err := w.checkRoom(root); err != nil {
+	// The file is preallocated. Dir is a temporary folder, so the error names the folder above it.
+	if err := CheckRoom(root, int64(w.Records)*int64(w.RecordBytes), filepath.Dir(w.Dir), "use a smaller --size or fewer --records"); err != nil {
 		return result, err
 	}
 	syncs, wholes := measure.NewHistogram(), measure.NewHistogram()
